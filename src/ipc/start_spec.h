@@ -1,0 +1,68 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * start_spec.h - what the CLI tells a new supervisor
+ *
+ * One JSON line on descriptor 3, which afterwards is the first control
+ * connection. The supervisor opens every path before it confines itself.
+ */
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+struct error;
+
+enum start_goal {
+	START_RESTORE,   /* from ram + device_state: the instant start */
+	START_COLD,      /* boot kernel + initramfs on the disk */
+	START_MAKE_WARM, /* boot, prepare, write ram + device_state, quit */
+
+	START_GOALS,
+};
+
+enum start_accel {
+	START_ACCEL_TCG,
+	START_ACCEL_KVM,
+
+	START_ACCELS,
+};
+
+#define START_DISKS_MAX 16
+
+struct start_spec {
+	enum start_goal goal;
+	enum start_accel accel;
+	char *name;   /* sandbox name; also the guest's hostname */
+	char *id;     /* 32 hex digits: machine-id and SANDBOX_ID */
+	char *folder; /* the sandbox's own folder, absolute */
+	char *qemu;   /* absolute path of the emulator */
+	char *ram_shim; /* absolute path of bawn-ramshim.so */
+	char *ram;          /* RAM file (made for MAKE_WARM, NULL for COLD) */
+	char *device_state; /* state file (made for MAKE_WARM, NULL for COLD) */
+	char *kernel;       /* vmlinux; NULL for RESTORE */
+	char *initramfs;    /* NULL for RESTORE */
+	/* top overlay (qcow2, writable) first, then its backing files; the
+	 * last one is the template (raw). Read-only but for the first. */
+	char *disks[START_DISKS_MAX];
+	unsigned disk_count;
+	unsigned cpus;
+	unsigned memory_mib;
+	char *marker;  /* 64 hex digits: what the restored channel waits for */
+	char *machine; /* versioned machine type, e.g. "pc-q35-7.2" */
+	char *cpu;     /* CPU model with flags, e.g. "max,la57=off" */
+	char *append;  /* kernel command line; NULL for RESTORE */
+	uid_t uid; /* drop to these when started by root; 0 = stay */
+	gid_t gid;
+	unsigned boot_timeout_ms;
+	bool remove_at_end; /* --rm: delete the folder when the VM is gone */
+	bool agent_once;    /* power off when the main session has ended */
+};
+
+/* The text is malloc'd, one line without the newline. */
+char *start_spec_encode(const struct start_spec *spec);
+/* Strict: unknown keys, missing keys and wrong types are errors. */
+int start_spec_decode(const char *text, size_t len, struct start_spec *spec,
+		      struct error *err);
+void start_spec_release(struct start_spec *spec);

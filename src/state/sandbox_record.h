@@ -1,0 +1,79 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * sandbox_record.h - what is on disk about one sandbox
+ *
+ * sandboxes/NAME/sandbox.json  what was asked for (written by the CLI)
+ * sandboxes/NAME/state.json    what is (written by the supervisor)
+ * sandboxes/NAME/env.json      variables of `bawn env`
+ * sandboxes/NAME/lock          held while a command changes the sandbox
+ * sandboxes/NAME/alive         flocked by the supervisor as long as it lives
+ * sandboxes/NAME/disk.qcow2, console.log, supervisor.log, control.sock
+ */
+#pragma once
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+struct error;
+
+#define SANDBOX_RECORD_VERSION 1
+#define SANDBOX_NAME_MAX 63
+
+struct sandbox_record {
+	char *name, *id, *agent;
+	char **workspaces; /* absolute, as given, ":ro" kept; NULL-terminated */
+	char *template_name, *template_id; /* id: digest of the disk content */
+	char *warm_key;                    /* NULL: made with --cold */
+	char *kernel_key;                  /* folder in cache/kernels */
+	char *machine, *cpu;               /* versioned names */
+	char *accel;      /* what was asked: auto, kvm, tcg */
+	char *accel_used; /* what it last ran under; NULL before */
+	char *isolation;  /* "microvm" */
+	unsigned cpus, memory_mib;
+	uint64_t disk_bytes;
+	uid_t uid; /* 0: not started by root */
+	bool remove_at_end;
+	int64_t created, last_used; /* seconds since 1970 */
+};
+
+enum sandbox_status {
+	SANDBOX_STATUS_RUNNING,
+	SANDBOX_STATUS_STARTING,
+	SANDBOX_STATUS_PAUSED,    /* e.g. host disk full; reason says so */
+	SANDBOX_STATUS_SUSPENDED, /* memory kept (later) */
+	SANDBOX_STATUS_STOPPED,
+	SANDBOX_STATUS_FAILED, /* supervisor or QEMU died; reason says so */
+
+	SANDBOX_STATUSES,
+};
+
+struct sandbox_state {
+	enum sandbox_status status;
+	char accel[8];    /* "kvm", "tcg" or "" */
+	char reason[256]; /* printable; "" when there is nothing to say */
+	pid_t supervisor_pid, qemu_pid;
+	int64_t since;
+};
+
+const char *sandbox_status_name(enum sandbox_status status);
+
+int sandbox_record_load(int folder_fd, struct sandbox_record *record,
+			struct error *err);
+int sandbox_record_save(int folder_fd, const struct sandbox_record *record,
+			struct error *err);
+void sandbox_record_release(struct sandbox_record *record);
+
+/* Reads state.json and corrects it by whether `alive` is locked. */
+int sandbox_state_load(int folder_fd, struct sandbox_state *state,
+		       struct error *err);
+int sandbox_state_save(int folder_fd, const struct sandbox_state *state,
+		       struct error *err);
+
+/* The rules of names: 0, or -1 with what is wrong. */
+int sandbox_name_check(const char *name, struct error *err);
+/*
+ * "<agent>-<folder>"; with_hash adds "-<8 hex of sha256(path)>". Other
+ * characters become "-"; over 63 the folder part is cut. malloc'd.
+ */
+char *sandbox_name_for(const char *agent, const char *path, bool with_hash);
