@@ -1,0 +1,16 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * digest.h - SHA-256, as lower-case hex
+ */
+#pragma once
+
+#include <stddef.h>
+#include <stdint.h>
+
+#define DIGEST_HEX 65 /* with the NUL */
+
+struct error;
+
+void digest_bytes(const void *bytes, size_t len, char hex[DIGEST_HEX]);
+/* Of a whole file from its start; holes are skipped cheaply where possible. */
+int digest_fd(int fd, char hex[DIGEST_HEX], struct error *err);
