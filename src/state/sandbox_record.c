@@ -1,0 +1,2 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "state/sandbox_record.h"
