@@ -36,7 +36,8 @@ void ring_consume(struct ring *ring, size_t len);
 void ring_trim(struct ring *ring);
 /*
  * One readv/writev between fd and ring. Returns bytes moved; 0 at end of file
- * (fill) or for an empty ring (drain); -1 with errno (EAGAIN included).
+ * (fill) or for an empty ring (drain); -1 with errno (EAGAIN included, also
+ * for filling a full ring).
  */
 ssize_t ring_fill_from(struct ring *ring, int fd);
 ssize_t ring_drain_to(struct ring *ring, int fd);
