@@ -4,12 +4,17 @@
  *
  * The client side blocks: the CLI has nothing else to do. The supervisor uses
  * only control_parse_line() and the encoders.
+ *
+ * Reading is buffered: after an answer came, line[0] to line[len - 1] are the
+ * bytes that followed it. After `exec` or `attach` these are the first session
+ * frames (or a part of one): use them before reading from fd.
  */
 #pragma once
 
 #include <jansson.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <sys/types.h>
 
 struct error;
 
@@ -17,9 +22,10 @@ struct error;
 #define CONTROL_SOCKET_NAME "control.sock"
 
 struct control_client {
-	int fd;      /* owned */
-	char *line;  /* owned: bytes received and not yet used */
+	int fd;     /* owned, blocking */
+	char *line; /* owned: bytes received and not yet used */
 	size_t len;
+	size_t capacity; /* private */
 };
 
 void control_client_init(struct control_client *client, int fd);
@@ -31,9 +37,15 @@ void control_client_release(struct control_client *client);
  * err->code is ENOENT or ECONNREFUSED when nobody listens.
  */
 int control_connect(int folder_fd, struct error *err);
-/* Listens on folder_fd/control.sock, mode 0600, replacing a stale one. */
+/*
+ * Listens on folder_fd/control.sock, mode 0600, replacing a stale one. The
+ * descriptor is non-blocking.
+ */
 int control_listen(int folder_fd, struct error *err);
-/* 0 when the peer's uid may command us: our own or root. */
+/*
+ * 0 when the peer's uid may command us: our own or root. A uid that has no
+ * mapping in our user namespace shows as 65534 and is always refused.
+ */
 int control_check_peer(int fd, uid_t owner, struct error *err);
 
 int control_send(struct control_client *client, json_t *message,
@@ -42,14 +54,15 @@ int control_send(struct control_client *client, json_t *message,
 json_t *control_receive(struct control_client *client, struct error *err);
 /*
  * Sends and waits for the answer. An answer {"ok":false,"error":T} becomes
- * an error with text T and code from "code".
+ * an error with text T and code from "code". Progress lines are skipped: who
+ * wants them uses control_send() and control_receive().
  */
 json_t *control_call(struct control_client *client, json_t *request,
 		     struct error *err);
 
 /* Strict JSON object of one line; NULL with err otherwise. */
 json_t *control_parse_line(const char *line, size_t len, struct error *err);
-/* malloc'd, ends in newline. */
+/* malloc'd, ends in newline; NULL when it would be over CONTROL_LINE_MAX. */
 char *control_encode_line(const json_t *message);
 json_t *control_ok(void);                            /* {"ok":true} */
-json_t *control_failure(int code, const char *text); /* {"ok":false,…} */
+json_t *control_failure(int code, const char *text); /* {"ok":false,…}; text may be anything */

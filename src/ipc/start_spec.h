@@ -60,9 +60,15 @@ struct start_spec {
 	bool agent_once;    /* power off when the main session has ended */
 };
 
-/* The text is malloc'd, one line without the newline. */
+/*
+ * The text is malloc'd, one line without the newline; NULL when a text of spec
+ * is not UTF-8, which JSON cannot carry.
+ */
 char *start_spec_encode(const struct start_spec *spec);
-/* Strict: unknown keys, missing keys and wrong types are errors. */
+/*
+ * Strict: unknown keys, missing keys and wrong types are errors, and so is a
+ * spec without what its goal needs. After an error spec is empty.
+ */
 int start_spec_decode(const char *text, size_t len, struct start_spec *spec,
 		      struct error *err);
 void start_spec_release(struct start_spec *spec);

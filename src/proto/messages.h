@@ -3,8 +3,14 @@
  * messages.h - typed messages between supervisor and bawn-init
  * (PROTOCOL.md §4)
  *
- * One struct, one row in the table for each. Decoded strings and arrays point
- * into the bytes given to message_decode().
+ * One struct, one row in the table for each. Decoded strings and lists of
+ * strings point into the bytes given to message_decode() and live as long as
+ * those; entropy, machine-id and marker are copied. After a failed decode the
+ * struct is not to be used. For encoding, a NULL string is an empty one, and
+ * a list needs count and first only.
+ *
+ * What a decoder accepts is well formed, not sensible: versions, session and
+ * stream numbers, signals and an empty argv are for its user to check.
  */
 #pragma once
 
@@ -39,6 +45,7 @@ enum message_type {
 struct message_strings {
 	uint32_t count;
 	const char *first; /* count NUL-terminated strings, one after another */
+	const char *end;   /* after the last; set by decode, may be NULL */
 };
 
 /* Walks the strings: s = message_string_next(&strings, NULL), then s. */
