@@ -5,6 +5,9 @@
  * sandboxes/NAME/sandbox.json  what was asked for (written by the CLI)
  * sandboxes/NAME/state.json    what is (written by the supervisor)
  * sandboxes/NAME/env.json      variables of `bawn env`
+ * sandboxes/NAME/used          touched by each use
+ * sandboxes/NAME/fresh         there until the first start: the disk is empty
+ *                              and fits the warm image's memory
  * sandboxes/NAME/lock          held while a command changes the sandbox
  * sandboxes/NAME/alive         flocked by the supervisor as long as it lives
  * sandboxes/NAME/disk.qcow2, console.log, supervisor.log, control.sock
@@ -27,7 +30,7 @@ struct sandbox_record {
 	char *warm_key;                    /* NULL: made with --cold */
 	char *kernel_key;                  /* folder in cache/kernels */
 	char *machine, *cpu;               /* versioned names */
-	char *accel;      /* what was asked: auto, kvm, tcg */
+	char *accel;                       /* what was asked: auto, kvm, tcg */
 	char *accel_used; /* what it last ran under; NULL before */
 	char *isolation;  /* "microvm" */
 	unsigned cpus, memory_mib;
@@ -62,6 +65,11 @@ int sandbox_record_load(int folder_fd, struct sandbox_record *record,
 			struct error *err);
 int sandbox_record_save(int folder_fd, const struct sandbox_record *record,
 			struct error *err);
+/*
+ * Used just now: the time of the file `used` counts where it is later than
+ * last_used, so that an exec does not rewrite and sync the record.
+ */
+void sandbox_record_touch(int folder_fd);
 void sandbox_record_release(struct sandbox_record *record);
 
 /* Reads state.json and corrects it by whether `alive` is locked. */
