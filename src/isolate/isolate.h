@@ -26,8 +26,8 @@ enum isolate_access {
 
 struct isolate_path {
 	const char *path; /* absolute; a missing one is skipped; or … */
-	int fd;           /* … an open O_PATH or ordinary fd when path is NULL */
-	unsigned access;  /* enum isolate_access */
+	int fd; /* … an open O_PATH or ordinary fd when path is NULL */
+	unsigned access; /* enum isolate_access */
 };
 
 enum isolate_namespace {
@@ -38,6 +38,24 @@ enum isolate_namespace {
 	ISOLATE_UTS = 1 << 4,
 };
 
+/* A system call that is allowed only when one argument has a known value. */
+struct isolate_argument {
+	const char *syscall;
+	unsigned index;       /* 0..5 */
+	uint64_t mask, value; /* allowed when (argument & mask) == value */
+};
+
+/* Copied into the private root: for files that the user cannot walk to. */
+struct isolate_copy {
+	const char
+		*path; /* absolute, in the private root; NULL ends the list */
+	int fd;        /* borrowed, readable */
+};
+
+/*
+ * "clone" in the list is allowed without any CLONE_NEW flag; clone3, whose
+ * flags no filter can see, is always ENOSYS, and libc falls back to clone.
+ */
 struct isolate_profile {
 	const char *name; /* for errors */
 	unsigned namespaces;
@@ -46,8 +64,13 @@ struct isolate_profile {
 	bool private_root; /* bind `paths` into an empty root and pivot there */
 	const char *const *syscalls; /* allow-list, NULL-terminated; others
 					kill the process */
-	const char *const *syscalls_enosys; /* answered ENOSYS instead of death
-					       (libraries that probe); or NULL */
+	const char *const
+		*syscalls_enosys; /* answered ENOSYS instead of death
+				     (libraries that probe); or NULL */
+	/* more rules, a NULL syscall ends the list; several for the same
+	 * system call are alternatives; or NULL */
+	const struct isolate_argument *arguments;
+	const struct isolate_copy *copies; /* or NULL */
 };
 
 /* What could be applied here; names of layers for `doctor`. */
@@ -72,8 +95,9 @@ enum isolate_early_flags {
 /* no_new_privs, RLIMIT_CORE 0, drop every capability and bounding set. */
 int isolate_early(unsigned flags, struct error *err);
 /*
- * Root only: joins namespaces that need privilege while we have it, then
- * setgroups(0), setresgid, setresuid and checks that there is no way back.
+ * Root only, and before isolate_early(): joins namespaces that need privilege
+ * while we have it, then setgroups(0), setresgid, setresuid and checks that
+ * there is no way back.
  */
 int isolate_drop_to(uid_t uid, gid_t gid, unsigned namespaces,
 		    struct error *err);
@@ -83,3 +107,46 @@ int isolate_drop_to(uid_t uid, gid_t gid, unsigned namespaces,
  * refuses them is accepted if Landlock works. Fails when too little is left.
  */
 int isolate_locked(const struct isolate_profile *profile, struct error *err);
+/*
+ * The two halves of isolate_locked(), for a process that must start something
+ * in between: paths is namespaces, private root and Landlock; syscalls is
+ * seccomp. Peers of a process in a user namespace show as uid 65534 in
+ * SO_PEERCRED unless they have its own uid: after isolate_drop_to() ask for no
+ * namespace but those that it joined, then no user namespace is entered.
+ */
+int isolate_paths(const struct isolate_profile *profile, struct error *err);
+int isolate_syscalls(const struct isolate_profile *profile, struct error *err);
+
+/*
+ * Landlock forbids every later mount, to children too, and a Landlocked
+ * process can look only into processes that were started beneath its own
+ * domain. So the private root of a child is staged first, as namespaces that
+ * nobody is in yet; then this process locks itself; then the child enters.
+ */
+struct isolate_stage {
+	int user_fd, mount_fd; /* owned; -1 when the kernel refused them */
+	int root_fd;           /* owned, O_PATH: the private root; or -1 */
+};
+
+#define ISOLATE_STAGE_NONE ((struct isolate_stage){ -1, -1, -1 })
+
+/* A kernel that refuses namespaces is not an error: the stage stays empty. */
+int isolate_stage(const struct isolate_profile *profile,
+		  struct isolate_stage *stage, struct error *err);
+void isolate_stage_release(struct isolate_stage *stage);
+
+struct child;
+struct child_spec;
+
+/*
+ * child_spawn() with the whole profile on the child, which must contain
+ * execve. The child is PID 1 of its own PID namespace where that is allowed;
+ * child->pid is its number out here. It dies with the calling thread. Its
+ * capability sets are empty, it is dumpable (until exec). spec->prepare runs
+ * in the namespaces and before everything irrevocable. stage may be NULL: then
+ * a private root is made now, unless this process is Landlocked already.
+ */
+int isolate_spawn(const struct isolate_profile *profile,
+		  const struct isolate_stage *stage,
+		  const struct child_spec *spec, struct child *child,
+		  struct error *err);

@@ -1,2 +1,126 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "isolate/isolate.h"
+/*
+ * seccomp_filter.c - system calls by name: listed ones pass, others kill
+ *
+ * Names that this architecture does not have are skipped, so that one list
+ * serves all.
+ */
+#include "isolate/isolate_internal.h"
+
+#include <errno.h>
+#include <sched.h>
+#include <seccomp.h>
+#include <string.h>
+
+#include "base/error.h"
+#include "base/own.h"
+
+#ifndef CLONE_NEWTIME
+#define CLONE_NEWTIME 0x80
+#endif
+/* CLONE_NEWTIME shares its bit with the exit signal of clone and is not
+ * accepted there; unshare, which accepts it, is a call of its own. */
+#define CLONE_NEW_ANY                                                 \
+	(CLONE_NEWUSER | CLONE_NEWPID | CLONE_NEWNET | CLONE_NEWIPC | \
+	 CLONE_NEWUTS | CLONE_NEWNS | CLONE_NEWCGROUP)
+
+AUTO_DEFINE(filter, scmp_filter_ctx, seccomp_release)
+
+/* Negative: unknown here. */
+static int number_of(const char *name)
+{
+	int number = seccomp_syscall_resolve_name(name);
+
+	return number < 0 ? -1 : number;
+}
+
+static int allow_name(scmp_filter_ctx filter, const char *name,
+		      struct error *err)
+{
+	int number = number_of(name), failed;
+
+	if (number < 0 || strcmp(name, "clone3") == 0)
+		return 0;
+	if (strcmp(name, "clone") == 0)
+		failed = seccomp_rule_add(
+			filter, SCMP_ACT_ALLOW, number, 1,
+			SCMP_A0(SCMP_CMP_MASKED_EQ, CLONE_NEW_ANY, 0));
+	else
+		failed = seccomp_rule_add(filter, SCMP_ACT_ALLOW, number, 0);
+	if (failed < 0)
+		return error_set(err, -failed, "seccomp rule for %s", name);
+	return 0;
+}
+
+static int allow_argument(scmp_filter_ctx filter,
+			  const struct isolate_argument *rule,
+			  struct error *err)
+{
+	struct scmp_arg_cmp compare = SCMP_CMP(rule->index, SCMP_CMP_MASKED_EQ,
+					       rule->mask, rule->value);
+	int number = number_of(rule->syscall), failed;
+
+	if (number < 0)
+		return 0;
+	failed = seccomp_rule_add_array(filter, SCMP_ACT_ALLOW, number, 1,
+					&compare);
+	if (failed < 0)
+		return error_set(err, -failed, "seccomp rule for %s",
+				 rule->syscall);
+	return 0;
+}
+
+static int answer_enosys(scmp_filter_ctx filter, const char *name,
+			 struct error *err)
+{
+	int number = number_of(name), failed;
+
+	if (number < 0)
+		return 0;
+	failed = seccomp_rule_add(filter, SCMP_ACT_ERRNO(ENOSYS), number, 0);
+	/* Listed twice: the first one stands. */
+	if (failed < 0 && failed != -EEXIST)
+		return error_set(err, -failed, "seccomp rule for %s", name);
+	return 0;
+}
+
+static int add_rules(scmp_filter_ctx filter,
+		     const struct isolate_profile *profile, struct error *err)
+{
+	const char *const *name;
+
+	for (name = profile->syscalls; name && *name; name++) {
+		if (allow_name(filter, *name, err) < 0)
+			return -1;
+	}
+	for (const struct isolate_argument *rule = profile->arguments;
+	     rule && rule->syscall; rule++) {
+		if (allow_argument(filter, rule, err) < 0)
+			return -1;
+	}
+	for (name = profile->syscalls_enosys; name && *name; name++) {
+		if (answer_enosys(filter, *name, err) < 0)
+			return -1;
+	}
+	return answer_enosys(filter, "clone3", err);
+}
+
+int seccomp_filter_load(const struct isolate_profile *profile,
+			struct error *err)
+{
+	AUTO(filter)
+	scmp_filter_ctx filter = seccomp_init(SCMP_ACT_KILL_PROCESS);
+	int failed;
+
+	if (!filter)
+		return error_set(err, ENOMEM, "seccomp");
+	/* 32-bit and x32 calls reach the kernel by other numbers. */
+	seccomp_attr_set(filter, SCMP_FLTATR_ACT_BADARCH,
+			 SCMP_ACT_KILL_PROCESS);
+	if (add_rules(filter, profile, err) < 0)
+		return -1;
+	failed = seccomp_load(filter);
+	if (failed < 0)
+		return error_set(err, -failed, "seccomp");
+	return 0;
+}
