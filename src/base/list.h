@@ -44,6 +44,6 @@ static inline void list_remove(struct list *node)
 #define LIST_ENTRY(node, type, member) CONTAINER_OF(node, type, member)
 
 /* The body may remove the current node, and no other. */
-#define LIST_FOR_EACH(node, list)                                              \
-	for (struct list *node = (list)->next, *node##_next = node->next;      \
-	     node != (list); node = node##_next, node##_next = node->next)
+#define LIST_FOR_EACH(node, head)                                              \
+	for (struct list *node = (head)->next, *node##_next = node->next;      \
+	     node != (head); node = node##_next, node##_next = node->next)

@@ -31,7 +31,11 @@
 struct mux;
 struct mux_stream;
 
-/* Callbacks never run inside mux_stream_*() or mux_send_message(). */
+/*
+ * Callbacks run inside mux_input(), mux_sent() and mux_output_copy() only, and
+ * may call everything of this file but these three and mux_release(): close
+ * and open any stream, send messages, expect and send a marker.
+ */
 struct mux_ops {
 	/* A message arrived. payload is valid during the call only. */
 	void (*on_message)(void *ctx, const uint8_t *payload, size_t len);
@@ -48,47 +52,68 @@ struct mux_stream {
 	uint32_t id;
 	void *owner;     /* for the user of the stream */
 	struct ring in;  /* received, not yet taken: use mux_stream_take() */
-	struct ring out; /* accepted, not yet sent */
+	struct ring out; /* accepted, not yet sent; before mux_stream_eof() it
+			    may also be filled with ring_fill_from() */
 	bool peer_eof;   /* nothing more will come after `in` is empty */
 	bool our_eof;    /* mux_stream_eof() was called */
-	bool closed;     /* CLOSE came; close_code says why; call _close() */
+	bool closed;     /* CLOSE came, or a marker is expected (ECONNRESET);
+			    close_code says why; call _close() */
 	uint32_t close_code;
 
 	/* private */
 	struct mux *mux;
 	struct list link;
+	struct list marked; /* on_stream is due */
 	uint32_t may_send;  /* window left that the peer granted */
 	uint32_t ungranted; /* bytes taken that we have not granted again */
-	bool eof_sent, notify;
+	bool eof_sent;      /* EOF is queued or sent */
+	bool orphan; /* closed by us while its frame is half sent */
 };
 
-struct mux {
+struct mux { /* private */
 	const struct mux_ops *ops;
 	void *ctx;
-	struct list streams;
+	struct list streams; /* in the order of their turns */
+	struct list marked;  /* streams whose users are to be told */
 	unsigned stream_count;
+	bool broken; /* the peer broke the protocol */
+	bool stuck;  /* a small frame did not fit into messages */
+
+	/* sending */
 	struct buffer messages; /* framed messages and small frames to send */
-	struct buffer input;    /* a frame that is not complete yet */
-	uint8_t marker[MUX_MARKER_BYTES];
-	size_t marker_seen;
-	bool awaiting_marker;
-	struct list *next_turn;
-	/* the frame that mux_output() handed out */
+	size_t message_left;    /* of the frame at its front, when begun */
+	uint8_t marker_out[MUX_MARKER_BYTES];
+	size_t marker_left;
+	struct mux_stream *sending; /* whose DATA mux_output() handed out */
 	uint8_t header[FRAME_HEADER_BYTES];
 	size_t header_left, payload_left;
-	struct mux_stream *sending;
+
+	/* receiving */
+	struct buffer input;   /* a frame that is not complete yet */
+	struct frame incoming; /* its header, once input has it */
+	struct mux_stream *receiving; /* NULL: the DATA is dropped */
+	uint32_t data_left;           /* of the DATA frame under way */
+	bool awaiting_marker;
+	uint8_t marker[MUX_MARKER_BYTES];
+	uint8_t fallback[MUX_MARKER_BYTES]; /* shorter match after a miss */
+	size_t marker_seen;
 };
 
 void mux_init(struct mux *mux, const struct mux_ops *ops, void *ctx);
-void mux_release(struct mux *mux);
+void mux_release(struct mux *mux); /* frees the streams, too */
 
 /*
  * Drops every incoming byte until this marker has passed, then calls
  * on_marker. Also forgets streams' and messages' unsent bytes and a
- * half-parsed frame: what was under way belongs to an older epoch.
+ * half-parsed frame, and marks every stream closed: what was under way belongs
+ * to an older epoch. So a last message must be written out before.
  */
 void mux_expect_marker(struct mux *mux, const uint8_t marker[MUX_MARKER_BYTES]);
-/* Queues the raw marker in front of everything else. */
+/*
+ * Queues the raw marker in front of everything else; the rest of a frame that
+ * is half sent is forgotten. May be called before or after
+ * mux_expect_marker().
+ */
 void mux_send_marker(struct mux *mux, const uint8_t marker[MUX_MARKER_BYTES]);
 
 /*
@@ -100,12 +125,27 @@ int mux_input(struct mux *mux, const void *bytes, size_t len,
 	      struct error *err);
 /*
  * What should be written to the channel next, as up to 3 pieces; 0 = nothing.
- * After a (possibly short) write, tell mux_sent() how many bytes went.
+ * After a (possibly short) write, tell mux_sent() how many bytes went. The
+ * pieces are valid until the next call of any other mux function; asking
+ * again without sending gives the same, so it also answers "is there
+ * something to write?". Ask after every call that may have made output:
+ * input, take, write, eof, close, send.
  */
 int mux_output(struct mux *mux, struct iovec iov[3]);
 void mux_sent(struct mux *mux, size_t len);
+/*
+ * The same for who prefers one write to three pieces (a virtio port makes one
+ * request of each piece): copies as many bytes as are there and fit, and
+ * counts them as sent.
+ */
+size_t mux_output_copy(struct mux *mux, void *bytes, size_t size);
 
-/* -1 when more than MUX_MESSAGES_MAX bytes are waiting: the peer is stuck. */
+/*
+ * -1 when more than MUX_MESSAGES_MAX bytes are waiting: the peer is stuck.
+ * A message overtakes DATA that is not sent, and the EOF behind it. A message
+ * that must come after a stream's EOF is sent when our_eof is set and `out` is
+ * empty (on_stream comes then): EOF is queued by that time.
+ */
 int mux_send_message(struct mux *mux, const void *payload, size_t len);
 
 /* NULL when MUX_STREAMS_MAX are open or the id is in use or 0. */
