@@ -33,7 +33,8 @@ struct child_spec {
 	/*
 	 * Runs in the child after the descriptors are in place and before exec;
 	 * returns -1 with err set to give up. May be NULL. Only for
-	 * single-threaded parents.
+	 * single-threaded parents. With CHILD_DIE_WITH_US prctl() must still work
+	 * afterwards: a changed user makes the kernel forget the death signal.
 	 */
 	int (*prepare)(void *ctx, struct error *err);
 	void *prepare_ctx;

@@ -65,24 +65,28 @@ static void dir_auto(DIR **dir)
  * folder may be mounted in the tree. The struct is that of linux/openat2.h,
  * which not every libc comes with.
  */
-static int open_inside(int dirfd, const char *name, int flags)
+enum {
+	STAY_INSIDE = 0x01 | 0x04, /* RESOLVE_NO_XDEV, RESOLVE_NO_SYMLINKS */
+};
+
+static int open_inside(int dirfd, const char *name, int flags, uint64_t resolve)
 {
 	const struct {
 		uint64_t flags, mode, resolve;
 	} how = {
 		.flags = (uint64_t)(flags | O_DIRECTORY | O_NOFOLLOW |
 				    O_CLOEXEC),
-		.resolve = 0x01 | 0x04, /* RESOLVE_NO_XDEV, _NO_SYMLINKS */
+		.resolve = resolve,
 	};
 
 	return (int)syscall(SYS_openat2, dirfd, name, &how, sizeof(how));
 }
 
 /* Opens a folder, making it ours to read first when its mode is in the way. */
-static int open_folder(int dirfd, const char *name)
+static int open_folder(int dirfd, const char *name, uint64_t resolve)
 {
 	AUTO_CLOSE int path_fd = -1;
-	int fd = open_inside(dirfd, name, O_RDONLY);
+	int fd = open_inside(dirfd, name, O_RDONLY, resolve);
 	char magic[64];
 	struct stat st;
 
@@ -91,7 +95,7 @@ static int open_folder(int dirfd, const char *name)
 	if (fd >= 0 || errno != EACCES)
 		return fd;
 	/* fchmodat() follows links: hold the folder itself, then change it. */
-	path_fd = open_inside(dirfd, name, O_PATH);
+	path_fd = open_inside(dirfd, name, O_PATH, resolve);
 	if (path_fd < 0)
 		return -1;
 	(void)snprintf(magic, sizeof(magic), "/proc/self/fd/%d", path_fd);
@@ -99,13 +103,13 @@ static int open_folder(int dirfd, const char *name)
 		errno = EACCES;
 		return -1;
 	}
-	return open_inside(path_fd, ".", O_RDONLY);
+	return open_inside(path_fd, ".", O_RDONLY, STAY_INSIDE);
 }
 
 /* Goes into name, which lies in walk->fd. */
 static int walk_down(struct walk *walk, const char *name, struct error *err)
 {
-	AUTO_CLOSE int fd = open_folder(walk->fd, name);
+	AUTO_CLOSE int fd = open_folder(walk->fd, name, STAY_INSIDE);
 	struct stat st;
 
 	if (fd < 0 && errno == EXDEV)
@@ -173,7 +177,7 @@ static int walk_clear(struct walk *walk, struct error *err)
 		if (unlinkat(walk->fd, entry->d_name, 0) == 0 ||
 		    errno == ENOENT)
 			continue;
-		if (errno != EISDIR && errno != EPERM)
+		if (errno != EISDIR)
 			return error_set(err, errno, "%s", entry->d_name);
 		return walk_down(walk, entry->d_name, err) < 0 ? -1 : 1;
 	}
@@ -202,9 +206,15 @@ int fileio_remove_tree(int dirfd, const char *name, struct error *err)
 
 	if (unlinkat(dirfd, name, 0) == 0 || errno == ENOENT)
 		return 0;
-	if (errno != EISDIR && errno != EPERM)
-		return error_set(err, errno, "%s", name);
-	walk.fd = open_folder(dirfd, name);
+	if (errno != EISDIR)
+		return error_set(err, errno, "remove %s", name);
+	/* Tells a mounted folder (EBUSY) before anything in it is gone. */
+	if (unlinkat(dirfd, name, AT_REMOVEDIR) == 0)
+		return 0;
+	if (errno != ENOTEMPTY && errno != EEXIST)
+		return error_set(err, errno, "remove %s", name);
+	/* Above the tree the path is the caller's: it may cross mounts. */
+	walk.fd = open_folder(dirfd, name, 0);
 	if (walk.fd < 0)
 		return error_set(err, errno, "%s", name);
 	if (remove_below(&walk, err) < 0)
