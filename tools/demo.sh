@@ -30,6 +30,7 @@ echo "guest: $("$bawn" exec "$one" uname -sr)"
 
 step "they are two machines, restored from one image"
 for name in "$one" "$two"; do
+	# shellcheck disable=SC2016 # the guest expands it
 	"$bawn" exec "$name" sh -c \
 		'echo "$(hostname): machine-id $(cat /etc/machine-id)"'
 done

@@ -1,0 +1,138 @@
+# SPDX-License-Identifier: Apache-2.0
+"""conftest.py - folders, limits and clean-up for every end-to-end case
+
+One BAWN_HOME serves the whole run, so that kernels and warm images are made
+once. A case that breaks things takes `lone`, a home of its own that borrows the
+kernel cache. Every case has a wall-clock limit, and whatever it left running is
+removed after it.
+"""
+import os
+import shutil
+import signal
+import subprocess
+import sys
+
+import pytest
+
+sys.path.insert(0, os.path.dirname(__file__))
+
+from bawn import Bawn, Screen, ROOT, kill, wait  # noqa: E402
+
+WORK = os.environ.get("BAWN_TEST_WORK", "/tmp/bawn-e2e")
+CASE_SECONDS = 180
+
+
+def pytest_configure(config):
+    config.addinivalue_line("markers", "seconds(n): wall-clock limit of a case")
+    os.makedirs(WORK, exist_ok=True)
+
+
+@pytest.hookimpl(hookwrapper=True)
+def pytest_runtest_protocol(item):
+    """The limit covers fixtures too: a hanging start is a failure, not a hang."""
+    marker = item.get_closest_marker("seconds")
+    seconds = marker.args[0] if marker else CASE_SECONDS
+
+    def late(_number, _frame):
+        raise AssertionError(f"longer than {seconds} s")
+    signal.signal(signal.SIGALRM, late)
+    signal.alarm(seconds)
+    yield
+    signal.alarm(0)
+
+
+@pytest.hookimpl(hookwrapper=True)
+def pytest_runtest_makereport(item, call):
+    outcome = yield
+    if call.when == "call":
+        item.failed_call = outcome.get_result().failed
+
+
+@pytest.fixture(scope="session")
+def session():
+    home = f"{WORK}/bawn-home"
+    workspace = f"{WORK}/project"
+    os.makedirs(home, mode=0o700, exist_ok=True)
+    os.makedirs(workspace, exist_ok=True)
+    bawn = Bawn(home, workspace)
+    yield bawn
+    for pid in bawn.processes():
+        kill(pid)
+
+
+@pytest.fixture
+def bawn(session, request):
+    """The shared home; sandboxes that the case made are removed afterwards."""
+    before = set(session.names())
+    yield session
+    made = set(session.names()) - before
+    if made:
+        if getattr(request.node, "failed_call", False):
+            keep_logs(session, made, request.node.name)
+        session.raw("rm", "-f", *made)
+
+
+@pytest.fixture
+def lone(session, tmp_path, request):
+    """A home of its own with the shared kernels; everything in it dies after."""
+    home = str(tmp_path / "home")
+    os.makedirs(f"{home}/cache", mode=0o700)
+    cache = f"{session.home}/cache"
+    if os.path.isdir(cache):
+        for name in os.listdir(cache):
+            subprocess.run(["cp", "-a", "--reflink=auto", f"{cache}/{name}",
+                            f"{home}/cache/"], check=True)
+    project = str(tmp_path / "project")
+    os.mkdir(project)
+    bawn = Bawn(home, project)
+    yield bawn
+    if getattr(request.node, "failed_call", False):
+        keep_logs(bawn, bawn.raw("ls", "-q").out.split(), request.node.name)
+    for pid in bawn.processes():
+        kill(pid)
+    wait(lambda: not bawn.processes(), 5, "no process is left")
+    shutil.rmtree(tmp_path, ignore_errors=True)
+
+
+def keep_logs(bawn, names, case):
+    kept = f"{WORK}/failed/{case}"
+    os.makedirs(kept, exist_ok=True)
+    for name in names:
+        for log in ("supervisor.log", "console.log", "state.json", "sandbox.json"):
+            try:
+                shutil.copy(f"{bawn.folder(name)}/{log}", f"{kept}/{name}.{log}")
+            except OSError:
+                pass
+
+
+@pytest.fixture
+def box(bawn):
+    """A running sandbox on the tiny template."""
+    return bawn.create()
+
+
+@pytest.fixture(scope="module")
+def shared_box(session):
+    """One running sandbox for all cases of a file that do not harm it."""
+    name = session.create()
+    yield name
+    session.raw("rm", "-f", name)
+
+
+@pytest.fixture
+def screen(bawn):
+    screens = []
+
+    def make(cols=80, rows=24, of=None):
+        of = of or bawn
+        screens.append(Screen(WORK, of.env, of.workspace, cols, rows))
+        return screens[-1]
+    yield make
+    for one in screens:
+        one.close()
+
+
+@pytest.fixture
+def as_root():
+    if not ROOT:
+        pytest.skip("needs root")

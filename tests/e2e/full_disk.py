@@ -1,0 +1,67 @@
+#!/usr/bin/python3
+# SPDX-License-Identifier: Apache-2.0
+"""full_disk.py - a sandbox whose home is a file system that fills up
+
+Run in a private mount namespace: full_disk.py FOLDER HOME, where HOME lends its
+kernel cache and template.
+"""
+import os
+import subprocess
+import sys
+
+sys.path.insert(0, os.path.dirname(__file__))
+
+from bawn import Bawn, kill, wait  # noqa: E402
+
+
+def main():
+    folder, lender = sys.argv[1:3]
+    home, project = f"{folder}/full", f"{folder}/project"
+    os.makedirs(home)
+    os.makedirs(project, exist_ok=True)
+    subprocess.run(["mount", "--make-rprivate", "/"], check=True)
+    subprocess.run(["mount", "-t", "tmpfs", "-o", "size=1500M,mode=700", "tmpfs", home],
+                   check=True)
+    subprocess.run(["cp", "-a", f"{lender}/cache", f"{home}/"], check=True)
+    bawn = Bawn(home, project)
+    try:
+        case(bawn)
+    finally:
+        bawn.raw("rm", "-f", "full", timeout=60)
+        for pid in bawn.processes():
+            kill(pid)
+        wait(lambda: not bawn.processes(), 10, "no process is left")
+
+
+def fill(home, leave):
+    """Takes all room but `leave` bytes."""
+    room = os.statvfs(home)
+    take = room.f_bavail * room.f_bsize - leave
+    with open(f"{home}/ballast", "wb") as file:
+        os.posix_fallocate(file.fileno(), 0, take)
+
+
+def case(bawn):
+    name = bawn.create(name="full")
+    fill(bawn.home, 16 << 20)
+    job = bawn.popen("exec", "-u", "root", name, "sh", "-c",
+                     "dd if=/dev/urandom of=/fill bs=1M count=64 2>&1 && sync && "
+                     "echo written")
+    wait(lambda: bawn.status(name) == "paused", 60, "the guest is paused")
+    row = bawn.row(name)
+    assert "disk" in str(bawn.inspect(name)) + str(row), row
+    assert "full" in bawn("ls").out
+    os.unlink(f"{bawn.home}/ballast")
+    wait(lambda: bawn.status(name) == "running", 60, "it goes on by itself")
+    out, err = job.communicate(timeout=120)
+    assert b"written" in out, (out, err)
+    sum_again = bawn.sh(name, "sync; md5sum /fill | cut -d' ' -f1; "
+                        "echo 3 > /proc/sys/vm/drop_caches; md5sum /fill | cut -d' ' -f1")
+    first, second = sum_again.split()
+    assert first == second
+    kinds = [event["event"] for event in bawn.events()]
+    assert "paused" in kinds and "resumed" in kinds, kinds
+
+
+if __name__ == "__main__":
+    main()

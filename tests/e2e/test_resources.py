@@ -1,0 +1,104 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Resources: limits, hostile guests, a full disk."""
+import os
+import subprocess
+import time
+
+import pytest
+
+from bawn import BAWN, ROOT, SMALL, START_SECONDS, wait
+
+HOGS = {
+    "fork bomb": "while :; do sleep 1000 & done",
+    "memory hog": "tail /dev/zero & tail /dev/zero & wait",
+    "disk filler": "while :; do cat /dev/zero > /filler 2>/dev/null; rm /filler; done",
+    "console flood": "yes 0123456789012345678901234567890123456789 > /dev/console",
+}
+
+
+@pytest.mark.parametrize("option, value, word", [
+    ("-m", "100T", "memory"), ("-m", "1", "memory"), ("-m", "much", "memory"),
+    ("--cpus", "100000", "CPU"), ("--cpus", "0x", "CPU"), ("--cpus", "-1", "CPU"),
+    ("--disk", "1K", "disk"), ("--disk", "9999999T", "disk"),
+])
+def test_what_the_host_cannot_give_is_a_clear_error(bawn, option, value, word):
+    before = bawn.names()
+    done = bawn.raw("create", "-t", "tiny", f"{option}={value}"
+                    if option.startswith("--") else f"{option}{value}", "shell", ".")
+    assert done.code in (1, 2) and word.lower() in done.err.lower(), done
+    assert len(done.err.splitlines()) == 1, done
+    assert bawn.names() == before
+
+
+def median(action, rounds=5):
+    times = []
+    for _ in range(rounds):
+        start = time.monotonic()
+        action()
+        times.append(time.monotonic() - start)
+    return sorted(times)[rounds // 2]
+
+
+@pytest.mark.seconds(240)
+@pytest.mark.parametrize("hog", HOGS)
+def test_a_hog_in_one_guest_leaves_the_host_and_others_usable(bawn, hog):
+    """The ratio is measured by the benchmark; here it must only go on working."""
+    quiet = bawn.create()
+    loud = bawn.create("--disk", "2G")
+    bawn("exec", "-d", "-u", "root", loud, "sh", "-c", HOGS[hog])
+    deadline = time.monotonic() + 5
+    rounds = 0
+    while time.monotonic() < deadline or rounds < 3:
+        assert bawn("ls", timeout=20).code == 0
+        assert bawn("exec", quiet, "true", timeout=30).code == 0
+        rounds += 1
+    bawn("rm", "-f", loud, timeout=60)
+    assert bawn.sh(quiet, "echo fine") == "fine"
+
+
+def test_a_fork_bomb_can_be_ended(bawn, box):
+    bawn("exec", "-d", "-u", "root", box, "sh", "-c", HOGS["fork bomb"])
+    wait(lambda: bawn.raw("exec", box, "true", timeout=60).code is not None)
+    bawn("stop", box, timeout=60)
+    assert bawn.status(box) == "stopped"
+
+
+def test_logs_of_a_flooding_guest_stay_small(bawn, box):
+    bawn.raw("exec", "-u", "root", box, "timeout", "5", "sh", "-c",
+             HOGS["console flood"], timeout=60)
+    size = sum(entry.stat().st_blocks * 512 for entry in os.scandir(bawn.folder(box))
+               if "log" in entry.name)
+    assert size < 32 * 1024 * 1024
+    assert bawn.sh(box, "echo fine") == "fine"
+
+
+def test_a_guest_out_of_disk_gets_enospc_and_goes_on(bawn):
+    name = bawn.create("--disk", "1G")
+    done = bawn.raw("exec", "-u", "root", name, "sh", "-c",
+                    "dd if=/dev/zero of=/fill bs=1M 2>&1; rm /fill", timeout=170)
+    assert "No space" in done.out, done
+    assert bawn.sh(name, "echo fine") == "fine"
+
+
+def test_disk_use_is_given_back_by_discard(bawn, box):
+    disk = f"{bawn.folder(box)}/disk.qcow2"
+    bawn.sh(box, "dd if=/dev/urandom of=/big bs=1M count=64 2>/dev/null; sync")
+    grown = os.stat(disk).st_blocks
+    assert grown * 512 > 60e6
+    bawn.sh(box, "rm /big; sync; fstrim / 2>/dev/null || true; sync")
+    if os.stat(disk).st_blocks > grown - 60_000_000 // 512:
+        assert "discard" in bawn.sh(box, "grep ' / ' /proc/mounts") or bawn.sh(
+            box, "command -v fstrim || echo none") == "none"
+
+
+@pytest.mark.seconds(300)
+def test_a_full_host_disk_pauses_the_guest_and_it_goes_on_when_there_is_room(
+        tmp_path, session, as_root):
+    """The home is a small file system in a mount namespace of its own."""
+    script = os.path.join(os.path.dirname(__file__), "full_disk.py")
+    done = subprocess.run(
+        ["unshare", "--mount", "/usr/bin/python3", "-B", script, str(tmp_path),
+         session.home], capture_output=True, text=True, timeout=280, check=False,
+        env=dict(os.environ))
+    assert done.returncode == 0, done.stdout[-3000:] + done.stderr[-3000:]
+    assert ROOT and BAWN and SMALL and START_SECONDS
