@@ -1,0 +1,134 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * test_ring.c - unit tests of base/ring.h
+ */
+#include "base/ring.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <unistd.h>
+
+#include "lib/tap.h"
+
+static void ring_auto(struct ring *ring)
+{
+	ring_release(ring);
+}
+#define AUTO_RING __attribute__((cleanup(ring_auto)))
+
+static void written_bytes_come_back_in_order(void)
+{
+	AUTO_RING struct ring ring;
+	char out[8] = "";
+
+	ring_init(&ring, 8);
+	CHECK(!ring.data && ring_space(&ring) == 8);
+	CHECK(ring_write(&ring, "hello", 5) == 5);
+	CHECK(ring_space(&ring) == 3);
+	CHECK(ring_read(&ring, out, sizeof(out)) == 5);
+	CHECK(memcmp(out, "hello", 5) == 0);
+	CHECK(ring_read(&ring, out, sizeof(out)) == 0);
+}
+
+static void full_ring_takes_what_fits(void)
+{
+	AUTO_RING struct ring ring;
+
+	ring_init(&ring, 4);
+	CHECK(ring_write(&ring, "abcdef", 6) == 4);
+	CHECK(ring_write(&ring, "x", 1) == 0);
+	CHECK(ring_space(&ring) == 0);
+}
+
+static void every_offset_and_length_survives_wrapping(void)
+{
+	AUTO_RING struct ring ring;
+	uint8_t next_in = 0, next_out = 0;
+
+	ring_init(&ring, 7);
+	for (unsigned step = 0; step < 2000; step++) {
+		uint8_t bytes[7];
+		size_t want = step * 5 % 8, got;
+
+		for (size_t i = 0; i < want; i++)
+			bytes[i] = (uint8_t)(next_in + i);
+		next_in = (uint8_t)(next_in + ring_write(&ring, bytes, want));
+		CHECK(ring.len <= 7);
+		got = ring_read(&ring, bytes, step * 3 % 8);
+		for (size_t i = 0; i < got; i++)
+			CHECK(bytes[i] == next_out++);
+	}
+}
+
+static void pieces_cover_data_and_space(void)
+{
+	AUTO_RING struct ring ring;
+	struct iovec iov[2];
+	char out[4];
+
+	ring_init(&ring, 8);
+	CHECK(ring_readable(&ring, iov) == 0);
+	CHECK(ring_writable(&ring, iov) == 1 && iov[0].iov_len == 8);
+	CHECK(ring_write(&ring, "abcdef", 6) == 6);
+	CHECK(ring_read(&ring, out, 4) == 4);
+	CHECK(ring_writable(&ring, iov) == 2);
+	CHECK(iov[0].iov_len == 2 && iov[1].iov_len == 4);
+	memcpy(iov[0].iov_base, "gh", 2);
+	memcpy(iov[1].iov_base, "ij", 2);
+	ring_produced(&ring, 4);
+	CHECK(ring_readable(&ring, iov) == 2);
+	CHECK(iov[0].iov_len == 4 && memcmp(iov[0].iov_base, "efgh", 4) == 0);
+	CHECK(iov[1].iov_len == 2 && memcmp(iov[1].iov_base, "ij", 2) == 0);
+	ring_consume(&ring, 5);
+	CHECK(ring_readable(&ring, iov) == 1 && iov[0].iov_len == 1);
+	CHECK(memcmp(iov[0].iov_base, "j", 1) == 0);
+}
+
+static void trim_gives_memory_back_only_when_empty(void)
+{
+	AUTO_RING struct ring ring;
+	char out[4];
+
+	ring_init(&ring, 4);
+	CHECK(ring_write(&ring, "ab", 2) == 2);
+	ring_trim(&ring);
+	CHECK(ring.data && ring.len == 2);
+	CHECK(ring_read(&ring, out, 4) == 2);
+	ring_trim(&ring);
+	CHECK(!ring.data && ring.capacity == 4);
+	CHECK(ring_write(&ring, "cd", 2) == 2);
+}
+
+static void descriptors_fill_and_drain(void)
+{
+	AUTO_RING struct ring ring;
+	int ends[2];
+	char out[8] = "";
+
+	REQUIRE(pipe2(ends, O_CLOEXEC | O_NONBLOCK) == 0);
+	ring_init(&ring, 4);
+	CHECK(ring_drain_to(&ring, ends[1]) == 0);
+	CHECK(ring_fill_from(&ring, ends[0]) == -1 && errno == EAGAIN);
+	CHECK(write(ends[1], "abcdef", 6) == 6);
+	CHECK(ring_fill_from(&ring, ends[0]) == 4);
+	CHECK(ring_fill_from(&ring, ends[0]) == -1 && errno == EAGAIN);
+	CHECK(ring_read(&ring, out, 3) == 3);
+	CHECK(ring_fill_from(&ring, ends[0]) == 2);
+	CHECK(ring_drain_to(&ring, ends[1]) == 3);
+	CHECK(read(ends[0], out, sizeof(out)) == 3);
+	CHECK(memcmp(out, "def", 3) == 0);
+	close(ends[1]);
+	CHECK(ring_fill_from(&ring, ends[0]) == 0);
+	close(ends[0]);
+}
+
+int main(void)
+{
+	RUN(written_bytes_come_back_in_order);
+	RUN(full_ring_takes_what_fits);
+	RUN(every_offset_and_length_survives_wrapping);
+	RUN(pieces_cover_data_and_space);
+	RUN(trim_gives_memory_back_only_when_empty);
+	RUN(descriptors_fill_and_drain);
+	return DONE();
+}
