@@ -17,10 +17,9 @@ struct child_fd {
 };
 
 enum child_flags {
-	CHILD_NEW_SESSION = 1 << 0,  /* setsid() */
-	CHILD_DIE_WITH_US = 1 << 1,  /* PR_SET_PDEATHSIG SIGKILL, parent checked */
-	CHILD_NULL_STDIO = 1 << 2,   /* unlisted 0, 1, 2 become /dev/null */
-	                             /* (without it they are inherited) */
+	CHILD_NEW_SESSION = 1 << 0, /* setsid() */
+	CHILD_DIE_WITH_US = 1 << 1, /* SIGKILL at our death, parent checked */
+	CHILD_NULL_STDIO = 1 << 2,  /* unlisted 0, 1, 2: /dev/null, else ours */
 };
 
 struct child_spec {
@@ -33,8 +32,9 @@ struct child_spec {
 	/*
 	 * Runs in the child after the descriptors are in place and before exec;
 	 * returns -1 with err set to give up. May be NULL. Only for
-	 * single-threaded parents. With CHILD_DIE_WITH_US prctl() must still work
-	 * afterwards: a changed user makes the kernel forget the death signal.
+	 * single-threaded parents. With CHILD_DIE_WITH_US prctl() must still
+	 * work afterwards: a changed user makes the kernel forget the death
+	 * signal.
 	 */
 	int (*prepare)(void *ctx, struct error *err);
 	void *prepare_ctx;

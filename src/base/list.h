@@ -13,7 +13,10 @@ struct list {
 	struct list *prev, *next;
 };
 
-#define LIST_INIT(name) { &(name), &(name) }
+#define LIST_INIT(name)          \
+	{                        \
+		&(name), &(name) \
+	}
 
 static inline void list_init(struct list *list)
 {
@@ -44,6 +47,6 @@ static inline void list_remove(struct list *node)
 #define LIST_ENTRY(node, type, member) CONTAINER_OF(node, type, member)
 
 /* The body may remove the current node, and no other. */
-#define LIST_FOR_EACH(node, head)                                              \
-	for (struct list *node = (head)->next, *node##_next = node->next;      \
+#define LIST_FOR_EACH(node, head)                                         \
+	for (struct list *node = (head)->next, *node##_next = node->next; \
 	     node != (head); node = node##_next, node##_next = node->next)

@@ -46,9 +46,9 @@ struct log_limit {
 /* True at most 10 times in 10 s for each place; counts the rest. */
 bool log_allowed(struct log_limit *limit);
 
-#define log_limited(level, ...)                                                \
-	do {                                                                   \
-		static struct log_limit limit_;                                \
-		if (log_allowed(&limit_))                                      \
-			log_write(level, __VA_ARGS__);                         \
+#define log_limited(level, ...)                        \
+	do {                                           \
+		static struct log_limit limit_;        \
+		if (log_allowed(&limit_))              \
+			log_write(level, __VA_ARGS__); \
 	} while (0)

@@ -32,25 +32,25 @@ static inline int own_take_fd(int *fd)
 #define AUTO_CLOSE __attribute__((cleanup(own_close)))
 #define AUTO_FREE __attribute__((cleanup(own_free)))
 #define TAKE_FD(fd) own_take_fd(&(fd))
-#define TAKE_PTR(p)                                                            \
-	({                                                                     \
-		__typeof__(p) taken_ = (p);                                    \
-		(p) = NULL;                                                    \
-		taken_;                                                        \
+#define TAKE_PTR(p)                         \
+	({                                  \
+		__typeof__(p) taken_ = (p); \
+		(p) = NULL;                 \
+		taken_;                     \
 	})
 
 /*
- * AUTO(name) marks a pointer released by name_auto(), which a module defines
+ * AUTO(name) marks a pointer released by `name`_auto, which a module defines
  * next to its type with AUTO_DEFINE(policy, struct policy *, policy_free).
  */
 #define AUTO(name) __attribute__((cleanup(name##_auto)))
-#define AUTO_DEFINE(name, type, release)                                       \
-	static inline void name##_auto(type *p)                                \
-	{                                                                      \
-		if (*p)                                                        \
-			release(*p);                                           \
+#define AUTO_DEFINE(name, type, release)        \
+	static inline void name##_auto(type *p) \
+	{                                       \
+		if (*p)                         \
+			release(*p);            \
 	}
 
 #define ARRAY_SIZE(a) (sizeof(a) / sizeof((a)[0]))
-#define CONTAINER_OF(ptr, type, member)                                        \
+#define CONTAINER_OF(ptr, type, member) \
 	((type *)(void *)((char *)(ptr)-offsetof(type, member)))
