@@ -11,48 +11,52 @@
 
 #include "base/text.h"
 
+/* Puts ": tail" behind the len bytes of text that vsnprintf() wanted. */
+static void add_tail(struct error *made, int len, const char *tail)
+{
+	if (len < 0)
+		made->text[len = 0] = '\0';
+	if ((size_t)len < sizeof(made->text))
+		(void)text_format(made->text + len,
+				  sizeof(made->text) - (size_t)len, ": %s",
+				  tail);
+}
+
+/* Both build beside *err: an argument may point into its text. */
+
 int error_set(struct error *err, int code, const char *fmt, ...)
 {
-	/* An argument may point into err->text: build beside it, then copy. */
-	char text[sizeof(err->text)];
+	struct error made = { .code = code };
 	int saved_errno = errno;
 	va_list args;
 	int len;
 
-	if (!err)
-		return -1;
 	va_start(args, fmt);
-	len = vsnprintf(text, sizeof(text), fmt, args);
+	len = vsnprintf(made.text, sizeof(made.text), fmt, args);
 	va_end(args);
-	if (len < 0)
-		text[len = 0] = '\0';
-	if (code && (size_t)len < sizeof(text))
-		(void)text_format(text + len, sizeof(text) - (size_t)len,
-				  ": %s", strerror(code));
-	err->code = code;
-	(void)text_copy(err->text, sizeof(err->text), text);
+	if (code)
+		add_tail(&made, len, strerror(code));
+	if (err)
+		*err = made;
 	errno = saved_errno;
 	return -1;
 }
 
 int error_prefix(struct error *err, const char *fmt, ...)
 {
-	char text[sizeof(err->text)];
+	struct error made = { 0 };
 	int saved_errno = errno;
 	va_list args;
 	int len;
 
-	if (!err)
-		return -1;
 	va_start(args, fmt);
-	len = vsnprintf(text, sizeof(text), fmt, args);
+	len = vsnprintf(made.text, sizeof(made.text), fmt, args);
 	va_end(args);
-	if (len < 0)
-		text[len = 0] = '\0';
-	if ((size_t)len < sizeof(text))
-		(void)text_format(text + len, sizeof(text) - (size_t)len,
-				  ": %s", err->text);
-	(void)text_copy(err->text, sizeof(err->text), text);
+	if (err) {
+		made.code = err->code;
+		add_tail(&made, len, err->text);
+		*err = made;
+	}
 	errno = saved_errno;
 	return -1;
 }

@@ -44,11 +44,12 @@ static inline int own_take_fd(int *fd)
  * next to its type with AUTO_DEFINE(policy, struct policy *, policy_free).
  */
 #define AUTO(name) __attribute__((cleanup(name##_auto)))
-#define AUTO_DEFINE(name, type, release)        \
-	static inline void name##_auto(type *p) \
-	{                                       \
-		if (*p)                         \
-			release(*p);            \
+#define AUTO_DEFINE(name, type, release)                                   \
+	/* NOLINTNEXTLINE(bugprone-macro-parentheses): type is no value */ \
+	static inline void name##_auto(type *p)                            \
+	{                                                                  \
+		if (*p)                                                    \
+			release(*p);                                       \
 	}
 
 #define ARRAY_SIZE(a) (sizeof(a) / sizeof((a)[0]))
