@@ -1,0 +1,228 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * test_mux_ends.c - how streams and epochs end
+ */
+#include "proto/mux.h"
+
+#include <errno.h>
+
+#include "base/error.h"
+#include "lib/tap.h"
+#include "proto/cursor.h"
+#include "mux_seen.h"
+
+static void close_tells_the_peer_unless_it_knows(void)
+{
+	struct seen seen;
+	struct mux_stream *stream;
+	struct frame frame;
+	uint32_t value;
+
+	start(&seen);
+	mux_stream_close(mux_stream_open(&seen.mux, 1, NULL), EPIPE);
+	CHECK(output(&seen, &frame, &value) && frame.type == FRAME_CLOSE);
+	CHECK(value == EPIPE && seen.mux.stream_count == 0);
+
+	stream = mux_stream_open(&seen.mux, 2, NULL);
+	CHECK(input_u32(&seen, FRAME_CLOSE, 2, EIO) == 0);
+	CHECK(stream->closed && stream->close_code == EIO);
+	CHECK(input(&seen, FRAME_DATA, 2, "late", 4) == 0);
+	CHECK(mux_stream_space(stream) == 0);
+	mux_stream_close(stream, 0);
+	CHECK(!output(&seen, &frame, NULL));
+
+	stream = mux_stream_open(&seen.mux, 3, NULL);
+	CHECK(input(&seen, FRAME_EOF, 3, NULL, 0) == 0);
+	mux_stream_eof(stream);
+	mux_stream_close(stream, 0);
+	CHECK(output(&seen, &frame, NULL) && frame.type == FRAME_EOF);
+	CHECK(!output(&seen, &frame, NULL));
+	mux_release(&seen.mux);
+}
+
+static void a_begun_frame_is_finished_after_close(void)
+{
+	struct seen seen;
+	struct mux_stream *stream;
+	struct frame frame;
+	uint8_t bytes[17];
+
+	for (size_t begun = 0; begun <= 16; begun++) {
+		start(&seen);
+		stream = mux_stream_open(&seen.mux, 1, NULL);
+		mux_stream_write(stream, "12345", 5);
+		CHECK(mux_output_copy(&seen.mux, bytes, begun) == begun);
+		mux_stream_close(stream, EPIPE);
+		CHECK(!mux_stream_find(&seen.mux, 1));
+		if (begun > 0) {
+			size_t left = sizeof(bytes) - begun;
+
+			CHECK(mux_output_copy(&seen.mux, bytes + begun, left) ==
+			      left);
+			CHECK(!memcmp(bytes + 12, "12345", 5));
+		}
+		CHECK(output(&seen, &frame, NULL));
+		CHECK(frame.type == FRAME_CLOSE);
+		CHECK(!output(&seen, &frame, NULL));
+		mux_release(&seen.mux);
+	}
+	/* Released while half sent. */
+	start(&seen);
+	stream = mux_stream_open(&seen.mux, 1, NULL);
+	mux_stream_write(stream, "12345", 5);
+	mux_output_copy(&seen.mux, bytes, 14);
+	mux_stream_close(stream, EPIPE);
+	mux_release(&seen.mux);
+}
+
+static void a_callback_may_close_any_stream(void)
+{
+	for (uint32_t victim = 1; victim <= 2; victim++) {
+		struct seen seen;
+		struct frame frame;
+
+		start(&seen);
+		seen.close_on_change = victim;
+		mux_stream_open(&seen.mux, 1, NULL);
+		mux_stream_write(mux_stream_open(&seen.mux, 2, NULL), "x", 1);
+		CHECK(input(&seen, FRAME_DATA, 1, "abc", 3) == 0);
+		CHECK(!mux_stream_find(&seen.mux, victim));
+		/* From mux_sent(): the stream that was just sent. */
+		seen.close_on_change = 2;
+		output(&seen, &frame, NULL);
+		output(&seen, &frame, NULL);
+		CHECK(!mux_stream_find(&seen.mux, 2));
+		mux_release(&seen.mux);
+	}
+}
+
+static void a_message_may_close_the_stream_whose_data_is_under_way(void)
+{
+	struct frame data = { FRAME_DATA, 1, 4 };
+	uint8_t bytes[FRAME_HEADER_BYTES + 4] = { 0 };
+	struct seen seen;
+	struct error err;
+
+	start(&seen);
+	seen.close_on_change = 1;
+	mux_stream_open(&seen.mux, 1, NULL);
+	frame_encode(&data, bytes);
+	CHECK(mux_input(&seen.mux, bytes, 14, &err) == 0);
+	CHECK(!mux_stream_find(&seen.mux, 1));
+	CHECK(mux_input(&seen.mux, bytes + 14, 2, &err) == 0);
+	seen.close_on_message = 2;
+	mux_stream_open(&seen.mux, 2, NULL);
+	CHECK(input(&seen, FRAME_MESSAGE, 0, "ab", 2) == 0);
+	CHECK(!mux_stream_find(&seen.mux, 2));
+	mux_release(&seen.mux);
+}
+
+static void a_message_may_ask_for_the_marker(void)
+{
+	static const uint8_t message[] = {
+		FRAME_MESSAGE, 0, 0, 0, 0, 0, 0, 0, 2, 0, 0, 0, 'o', 'k'
+	};
+	struct seen seen;
+	struct error err;
+
+	for (size_t cut = 0; cut <= sizeof(message); cut++) {
+		start(&seen);
+		seen.expect_on_message = true;
+		CHECK(!mux_input(&seen.mux, message, cut, &err));
+		CHECK(!mux_input(&seen.mux, message + cut,
+				 sizeof(message) - cut, &err));
+		CHECK(!memcmp(seen.last_message, "ok", 2));
+		CHECK(!mux_input(&seen.mux, "junk", 4, &err));
+		CHECK(!mux_input(&seen.mux, marker, sizeof(marker), &err));
+		CHECK(seen.markers == 1);
+		mux_release(&seen.mux);
+	}
+}
+
+static void the_marker_is_found_behind_parts_of_itself(void)
+{
+	for (size_t prefix = 0; prefix < MUX_MARKER_BYTES; prefix++) {
+		struct seen seen;
+		struct error err;
+		uint8_t bytes[2 * MUX_MARKER_BYTES + 14];
+		struct frame frame = { FRAME_MESSAGE, 0, 2 };
+		size_t len = prefix + MUX_MARKER_BYTES + 14;
+
+		memcpy(bytes, marker, prefix);
+		memcpy(bytes + prefix, marker, MUX_MARKER_BYTES);
+		frame_encode(&frame, bytes + prefix + MUX_MARKER_BYTES);
+		bytes[len - 2] = bytes[len - 1] = 'm';
+		for (size_t chunk = 1; chunk < len; chunk += 6) {
+			start(&seen);
+			mux_expect_marker(&seen.mux, marker);
+			for (size_t at = 0; at < len; at += chunk)
+				mux_input(&seen.mux, bytes + at,
+					  len - at < chunk ? len - at : chunk,
+					  &err);
+			CHECK(seen.markers == 1 && seen.messages == 1);
+			mux_release(&seen.mux);
+		}
+	}
+}
+
+static void expecting_a_marker_ends_the_old_epoch(void)
+{
+	struct seen seen;
+	struct mux_stream *stream;
+	struct iovec iov[3];
+	struct frame frame;
+	uint8_t bytes[MUX_MARKER_BYTES];
+
+	start(&seen);
+	stream = mux_stream_open(&seen.mux, 1, NULL);
+	CHECK(input(&seen, FRAME_DATA, 1, "kept", 4) == 0);
+	mux_stream_write(stream, "12345", 5);
+	CHECK(mux_output(&seen.mux, iov) == 2);
+	mux_sent(&seen.mux, 3);
+	mux_send_message(&seen.mux, "mm", 2);
+	mux_expect_marker(&seen.mux, marker);
+	CHECK(mux_output(&seen.mux, iov) == 0);
+	CHECK(stream->closed && stream->close_code == ECONNRESET);
+	CHECK(stream->in.len == 4);
+	mux_send_marker(&seen.mux, marker);
+	mux_send_message(&seen.mux, "nn", 2);
+	CHECK(mux_output_copy(&seen.mux, bytes, sizeof(bytes)) == 32);
+	CHECK(!memcmp(bytes, marker, sizeof(bytes)));
+	CHECK(output(&seen, &frame, NULL) && frame.type == FRAME_MESSAGE);
+	mux_stream_close(stream, 0);
+	CHECK(!output(&seen, &frame, NULL));
+	mux_release(&seen.mux);
+}
+
+static void a_marker_cuts_what_was_half_sent(void)
+{
+	struct seen seen;
+	struct frame frame;
+	uint8_t bytes[MUX_MARKER_BYTES];
+	uint32_t value = 0;
+
+	start(&seen);
+	mux_send_message(&seen.mux, "aaaa", 4);
+	mux_send_message(&seen.mux, "bbbb", 4);
+	mux_send_message(&seen.mux, "cccc", 4);
+	CHECK(mux_output_copy(&seen.mux, bytes, 18) == 18); /* into b */
+	mux_send_marker(&seen.mux, marker);
+	CHECK(mux_output_copy(&seen.mux, bytes, sizeof(bytes)) == 32);
+	CHECK(!memcmp(bytes, marker, sizeof(bytes)));
+	CHECK(output(&seen, &frame, &value) && value == 0x63636363);
+	CHECK(!output(&seen, &frame, NULL));
+	mux_release(&seen.mux);
+}
+
+int main(void)
+{
+	RUN(close_tells_the_peer_unless_it_knows);
+	RUN(a_begun_frame_is_finished_after_close);
+	RUN(a_callback_may_close_any_stream);
+	RUN(a_message_may_close_the_stream_whose_data_is_under_way);
+	RUN(a_message_may_ask_for_the_marker);
+	RUN(the_marker_is_found_behind_parts_of_itself);
+	RUN(expecting_a_marker_ends_the_old_epoch);
+	RUN(a_marker_cuts_what_was_half_sent);
+	return DONE();
+}
