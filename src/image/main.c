@@ -1,0 +1,186 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * main.c - bawn-image: foreign files become images, kernels and modules
+ *
+ * Short-lived, one job for each run. Descriptors: 0 input, 1 result (one JSON
+ * line), 2 errors, 4 output (an empty regular file, read and write), 5 progress
+ * lines "BYTES ENTRIES" where it is open. Confined before the first byte of
+ * input is read.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/error.h"
+#include "base/fileio.h"
+#include "base/log.h"
+#include "base/text.h"
+#include "image/ext4_writer.h"
+#include "image/layer.h"
+#include "image/profile.h"
+#include "image/tar_stream.h"
+#include "image/unpack.h"
+
+enum {
+	OUTPUT_FD = 4,
+	PROGRESS_FD = 5,
+	EXIT_USAGE = 2,
+};
+
+struct options {
+	uint64_t size_bytes;
+	const char *label;
+};
+
+static int check_output(struct error *err)
+{
+	struct stat st;
+	int flags = fcntl(OUTPUT_FD, F_GETFL);
+
+	if (flags < 0 || fstat(OUTPUT_FD, &st) < 0)
+		return error_set(err, errno, "descriptor %d (the output)",
+				 OUTPUT_FD);
+	if (!S_ISREG(st.st_mode) || st.st_size != 0 ||
+	    (flags & O_ACCMODE) != O_RDWR)
+		return error_set(err, 0,
+				 "descriptor %d must be an empty file, "
+				 "open for reading and writing",
+				 OUTPUT_FD);
+	return 0;
+}
+
+static int say(const char *text, struct error *err)
+{
+	return fileio_write_all(STDOUT_FILENO, text, strlen(text), err);
+}
+
+static void show_progress(void *ctx, uint64_t bytes, uint64_t entries)
+{
+	char line[64];
+
+	/* Nobody has to listen: a closed descriptor is not a failure. */
+	text_format(line, sizeof(line), "%" PRIu64 " %" PRIu64 "\n", bytes,
+		    entries);
+	if (write(PROGRESS_FD, line, strlen(line)) < 0)
+		return;
+}
+
+static int make_image(struct tar_stream *stream, const struct options *options,
+		      struct ext4_stats *stats, struct error *err)
+{
+	struct ext4_writer *writer = ext4_writer_new(
+		OUTPUT_FD, options->size_bytes, options->label, err);
+	int result;
+
+	if (!writer)
+		return -1;
+	result = layer_unpack(stream, writer, show_progress, NULL, err);
+	if (result == 0)
+		result = ext4_writer_finish(writer, stats, err);
+	ext4_writer_free(writer);
+	return result;
+}
+
+static int report(struct tar_stream *stream, const struct ext4_stats *stats,
+		  uint64_t size_bytes, struct error *err)
+{
+	char hex[TAR_STREAM_DIGEST], line[320];
+
+	if (tar_stream_digest(stream, hex, err) < 0)
+		return -1;
+	text_format(line, sizeof(line),
+		    "{\"digest\":\"sha256:%s\",\"files\":%" PRIu64
+		    ",\"bytes\":%" PRIu64 ",\"blocks\":%" PRIu64
+		    ",\"size\":%" PRIu64 "}\n",
+		    hex, stats->files, stats->bytes, stats->blocks, size_bytes);
+	return say(line, err);
+}
+
+static int job_ext4(const struct options *options, struct error *err)
+{
+	/* Room for headers and for what a sparse file does not take. */
+	struct tar_stream *stream = tar_stream_new(
+		STDIN_FILENO, NULL, 0, 2 * options->size_bytes + (1ull << 30));
+	struct ext4_stats stats = { 0 };
+	int result = -1;
+
+	if (layer_warm_up(err) == 0 && profile_enter(err) == 0 &&
+	    make_image(stream, options, &stats, err) == 0)
+		result = report(stream, &stats, options->size_bytes, err);
+	tar_stream_free(stream);
+	return result;
+}
+
+static int job_vmlinux(const struct options *options, struct error *err)
+{
+	if (profile_enter(err) < 0)
+		return -1;
+	return unpack_kernel(STDIN_FILENO, OUTPUT_FD, err);
+}
+
+static int job_unpack(const struct options *options, struct error *err)
+{
+	if (profile_enter(err) < 0)
+		return -1;
+	return unpack_file(STDIN_FILENO, OUTPUT_FD, err);
+}
+
+static const struct {
+	const char *name;
+	int (*run)(const struct options *options, struct error *err);
+} jobs[] = {
+	{ "ext4", job_ext4 },       /* tar to ext4 image */
+	{ "vmlinux", job_vmlinux }, /* bzImage to ELF */
+	{ "unpack", job_unpack },   /* one compressed file */
+};
+
+static int parse_options(char **args, struct options *options)
+{
+	for (; *args; args += 2) {
+		if (!args[1])
+			return -1;
+		if (strcmp(args[0], "--label") == 0)
+			options->label = args[1];
+		else if (strcmp(args[0], "--size") != 0)
+			return -1;
+		else if (strcmp(args[1], "auto") != 0 &&
+			 text_to_size(args[1], &options->size_bytes) < 0)
+			return -1;
+	}
+	return 0;
+}
+
+static int usage(void)
+{
+	fputs("usage: bawn-image ext4 [--size BYTES|auto] [--label LABEL]\n"
+	      "       bawn-image vmlinux\n"
+	      "       bawn-image unpack\n",
+	      stderr);
+	return EXIT_USAGE;
+}
+
+int main(int argc, char **argv)
+{
+	struct options options = { .size_bytes = EXT4_WRITER_AUTO_BYTES,
+				   .label = "bawn" };
+	struct error err = { 0 };
+
+	log_identity("bawn-image", NULL);
+	signal(SIGPIPE, SIG_IGN);
+	if (argc < 2 || parse_options(argv + 2, &options) < 0)
+		return usage();
+	for (size_t i = 0; i < sizeof(jobs) / sizeof(jobs[0]); i++) {
+		if (strcmp(argv[1], jobs[i].name) != 0)
+			continue;
+		if (check_output(&err) == 0 && jobs[i].run(&options, &err) == 0)
+			return 0;
+		log_error("%s", err.text);
+		return 1;
+	}
+	return usage();
+}

@@ -1,0 +1,74 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * profile.c - what bawn-image may do once it reads foreign bytes
+ *
+ * No path, no network, no other program: input and output are descriptors
+ * that the caller opened.
+ */
+#include "image/profile.h"
+
+#include <unistd.h>
+
+#include "base/error.h"
+#include "isolate/isolate.h"
+
+#define NOBODY 65534 /* owns nothing; outputs came as descriptors */
+
+static const struct isolate_path no_paths[] = {
+	{ .path = NULL, .fd = -1 },
+};
+
+static const char *const syscalls[] = {
+	"read",
+	"pread64",
+	"write",
+	"pwrite64",
+	"pwritev",
+	"writev", /* data */
+	"lseek",
+	"fstat",
+	"newfstatat", /* stdio and size checks on open fds */
+	"ftruncate",
+	"fallocate",
+	"fsync", /* the image: length, holes */
+	"close",
+	"mmap",
+	"munmap",
+	"mremap",
+	"madvise",
+	"brk",
+	"mprotect",  /* malloc */
+	"getrandom", /* UUID and hash seed of the file system */
+	"clock_gettime",
+	"gettimeofday",
+	"time",    /* without a vDSO */
+	"sysinfo", /* qsort() asks how much memory there is */
+	"futex",   /* locks of the C library and libcrypto */
+	"rt_sigreturn",
+	"rt_sigprocmask",
+	"restart_syscall",
+	"getpid",
+	"gettid",
+	"tgkill",
+	"rt_sigaction", /* abort() */
+	"exit",
+	"exit_group",
+	NULL,
+};
+
+static const struct isolate_profile image_profile = {
+	.name = "bawn-image",
+	.namespaces = ISOLATE_NET | ISOLATE_IPC,
+	.paths = no_paths,
+	.syscalls = syscalls,
+};
+
+int profile_enter(struct error *err)
+{
+	if (geteuid() == 0 &&
+	    isolate_drop_to(NOBODY, NOBODY, ISOLATE_NET | ISOLATE_IPC, err) < 0)
+		return -1;
+	if (isolate_early(ISOLATE_UNDUMPABLE, err) < 0)
+		return -1;
+	return isolate_locked(&image_profile, err);
+}
