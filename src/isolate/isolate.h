@@ -38,6 +38,9 @@ enum isolate_namespace {
 	ISOLATE_UTS = 1 << 4,
 };
 
+/* As a value: the process that the filter is loaded in. */
+#define ISOLATE_OWN_PID (~UINT64_C(0))
+
 /* A system call that is allowed only when one argument has a known value. */
 struct isolate_argument {
 	const char *syscall;

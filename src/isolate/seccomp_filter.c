@@ -11,6 +11,7 @@
 #include <sched.h>
 #include <seccomp.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "base/error.h"
 #include "base/own.h"
@@ -56,8 +57,10 @@ static int allow_argument(scmp_filter_ctx filter,
 			  const struct isolate_argument *rule,
 			  struct error *err)
 {
-	struct scmp_arg_cmp compare = SCMP_CMP(rule->index, SCMP_CMP_MASKED_EQ,
-					       rule->mask, rule->value);
+	uint64_t value = rule->value == ISOLATE_OWN_PID ? (uint64_t)getpid()
+							: rule->value;
+	struct scmp_arg_cmp compare =
+		SCMP_CMP(rule->index, SCMP_CMP_MASKED_EQ, rule->mask, value);
 	int number = number_of(rule->syscall), failed;
 
 	if (number < 0)
