@@ -1,0 +1,257 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * guest.c - the talk with the supervisor, once the machine is up
+ */
+#include "guest/guest.h"
+
+#include <errno.h>
+#include <string.h>
+#include <sys/utsname.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "base/error.h"
+#include "base/log.h"
+#include "base/own.h"
+#include "guest/power.h"
+#include "guest/stats.h"
+#include "proto/messages.h"
+
+#define FREEZE_MS 2000
+#define STOP_MS 3000
+#define MESSAGE_BYTES 512
+
+/* Nobody is left to talk to; the disk is still worth its last writes. */
+static _Noreturn void give_up(const char *why)
+{
+	log_error("%s: power off", why);
+	power_off();
+}
+
+static void send(struct guest *guest, const struct message *message)
+{
+	uint8_t bytes[MESSAGE_BYTES];
+	long len = message_encode(message, bytes, sizeof(bytes));
+
+	if (len < 0 || mux_send_message(&guest->mux, bytes, (size_t)len))
+		give_up("the host does not listen");
+}
+
+static void send_plain(struct guest *guest, enum message_type type)
+{
+	struct message message = { .type = type };
+
+	send(guest, &message);
+}
+
+static void send_hello(struct guest *guest)
+{
+	struct message message = { .type = MESSAGE_HELLO };
+	struct utsname name = { 0 };
+
+	uname(&name);
+	message.hello.version = PROTOCOL_VERSION;
+	message.hello.kernel_release = name.release;
+	message.hello.primed = guest->primed;
+	send(guest, &message);
+}
+
+static void wake(struct guest *guest, const struct message *message)
+{
+	/* Who runs before this would see the clock of the snapshot. */
+	identity_wake(&guest->identity, &message->wake);
+	cgroups_thaw(&guest->cgroups);
+	if (guest->state == GUEST_WAITING)
+		guest->state = GUEST_RUNNING;
+	sessions_resume(&guest->sessions);
+	send_plain(guest, MESSAGE_AWAKE);
+}
+
+static void prepare(struct guest *guest, const struct message *message)
+{
+	memcpy(guest->marker, message->prepare.marker, sizeof(guest->marker));
+	guest->state = GUEST_PREPARING;
+	sessions_pause(&guest->sessions);
+	if (cgroups_freeze(&guest->cgroups, FREEZE_MS))
+		log_warn("sessions do not stand still");
+	sync();
+}
+
+static void stop(struct guest *guest, const struct message *message)
+{
+	if (guest->state == GUEST_STOPPING)
+		return;
+	guest->state = GUEST_STOPPING;
+	cgroups_thaw(&guest->cgroups);
+	sessions_resume(&guest->sessions);
+	power_ask_all();
+	sessions_hang_up(&guest->sessions);
+	timer_start(guest->loop, &guest->stop, STOP_MS);
+}
+
+static void on_stop_timer(struct timer *timer)
+{
+	power_off();
+}
+
+static void session_start(struct guest *guest, const struct message *message)
+{
+	sessions_start(&guest->sessions, &message->session_start);
+}
+
+static void session_signal(struct guest *guest, const struct message *message)
+{
+	sessions_signal(&guest->sessions, message->session_signal.session,
+			message->session_signal.signal);
+}
+
+static void session_resize(struct guest *guest, const struct message *message)
+{
+	sessions_resize(&guest->sessions, message->session_resize.session,
+			message->session_resize.rows,
+			message->session_resize.cols);
+}
+
+static void session_kill(struct guest *guest, const struct message *message)
+{
+	sessions_kill(&guest->sessions, message->session_kill.session);
+}
+
+static void stats(struct guest *guest, const struct message *message)
+{
+	struct message answer = { .type = MESSAGE_STATS };
+
+	stats_collect(guest->cgroups.top, &answer.stats);
+	send(guest, &answer);
+}
+
+static const struct {
+	void (*handle)(struct guest *guest, const struct message *message);
+	unsigned states; /* in which it is understood */
+} handlers[MESSAGE_TYPES] = {
+	[MESSAGE_WAKE] = { wake, 1 << GUEST_WAITING | 1 << GUEST_RUNNING },
+	[MESSAGE_SESSION_START] = { session_start, 1 << GUEST_RUNNING },
+	[MESSAGE_SESSION_SIGNAL] = { session_signal, 1 << GUEST_RUNNING },
+	[MESSAGE_SESSION_RESIZE] = { session_resize, 1 << GUEST_RUNNING },
+	[MESSAGE_SESSION_KILL] = { session_kill,
+				   1 << GUEST_RUNNING | 1 << GUEST_STOPPING },
+	[MESSAGE_PREPARE] = { prepare, 1 << GUEST_RUNNING },
+	[MESSAGE_POWER_OFF] = { stop, 1 << GUEST_RUNNING |
+					      1 << GUEST_PREPARING |
+					      1 << GUEST_STOPPING },
+	[MESSAGE_STATS] = { stats, 1 << GUEST_RUNNING },
+};
+
+static void on_message(void *ctx, const uint8_t *payload, size_t len)
+{
+	struct guest *guest = ctx;
+	struct message message;
+
+	if (message_decode(payload, len, &message))
+		give_up("the host sent a broken message");
+	if (!handlers[message.type].handle)
+		give_up("the host sent a message that is the guest's");
+	if (handlers[message.type].states & 1u << guest->state)
+		handlers[message.type].handle(guest, &message);
+	else if (guest->state == GUEST_WAITING)
+		give_up("the host did not begin with WAKE");
+	else
+		log_debug("%s dropped in state %d", message_name(message.type),
+			  guest->state);
+}
+
+static void on_stream(void *ctx, struct mux_stream *stream)
+{
+	struct guest *guest = ctx;
+
+	sessions_on_stream(&guest->sessions, stream);
+}
+
+static void on_marker(void *ctx)
+{
+	struct guest *guest = ctx;
+
+	mux_send_marker(&guest->mux, guest->marker);
+	guest->state = GUEST_WAITING;
+}
+
+static const struct mux_ops mux_ops = {
+	.on_message = on_message,
+	.on_stream = on_stream,
+	.on_marker = on_marker,
+};
+
+static void on_broken(void *ctx, const char *why)
+{
+	give_up(why);
+}
+
+static void on_signal(void *ctx, const struct signalfd_siginfo *info)
+{
+	struct guest *guest = ctx;
+	int status;
+	pid_t pid;
+
+	if (info->ssi_signo != SIGCHLD)
+		return; /* Ctrl-Alt-Del and what the guest's root sends us */
+	while ((pid = waitpid(-1, &status, WNOHANG)) > 0)
+		sessions_on_exit(&guest->sessions, pid, status);
+	if (pid < 0 && guest->state == GUEST_STOPPING) {
+		port_flush(&guest->port); /* the last SESSION_EXITED */
+		power_off();
+	}
+}
+
+/* The end of a round: everything that it led to leaves together. */
+static void finish_round(struct guest *guest)
+{
+	bool all = port_flush(&guest->port);
+
+	if (all && guest->state == GUEST_PREPARING) {
+		send_plain(guest, MESSAGE_PREPARED);
+		guest->state = GUEST_PREPARED;
+		all = port_flush(&guest->port);
+	}
+	if (all && guest->state == GUEST_PREPARED) {
+		mux_expect_marker(&guest->mux, guest->marker);
+		sessions_detach(&guest->sessions);
+		guest->state = GUEST_ASLEEP;
+	}
+	if (guest->sessions.stuck)
+		give_up("the host does not listen");
+	sessions_tidy_later(&guest->sessions);
+}
+
+static int start(struct guest *guest, int port_fd, struct error *err)
+{
+	sigset_t signals;
+
+	guest->loop = loop_new(err);
+	if (!guest->loop)
+		return -1;
+	guest->state = GUEST_WAITING;
+	guest->stop =
+		(struct timer){ .name = "power off", .on_fire = on_stop_timer };
+	mux_init(&guest->mux, &mux_ops, guest);
+	sessions_init(&guest->sessions, guest->loop, &guest->mux,
+		      &guest->cgroups);
+	sigemptyset(&signals);
+	sigaddset(&signals, SIGCHLD);
+	if (loop_signals(guest->loop, &signals, on_signal, guest, err))
+		return -1;
+	guest->port.mux = &guest->mux;
+	guest->port.on_broken = on_broken;
+	guest->port.ctx = guest;
+	return port_start(&guest->port, guest->loop, port_fd, err);
+}
+
+int guest_run(struct guest *guest, int port_fd, struct error *err)
+{
+	if (start(guest, port_fd, err))
+		return -1;
+	send_hello(guest);
+	do
+		finish_round(guest);
+	while (!loop_step(guest->loop, -1, err));
+	return -1;
+}

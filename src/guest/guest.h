@@ -1,0 +1,41 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * guest.h - the talk with the supervisor, once the machine is up
+ */
+#pragma once
+
+#include <stdint.h>
+
+#include "base/loop.h"
+#include "guest/cgroups.h"
+#include "guest/identity.h"
+#include "guest/port.h"
+#include "guest/session.h"
+#include "proto/mux.h"
+
+enum guest_state {
+	GUEST_WAITING,   /* booted or restored: only WAKE is understood */
+	GUEST_RUNNING,   /* sessions */
+	GUEST_PREPARING, /* sessions stand, their output leaves */
+	GUEST_PREPARED,  /* PREPARED is queued as the last frame */
+	GUEST_ASLEEP,    /* drops bytes until the marker */
+	GUEST_STOPPING,  /* processes were asked to end; timer runs */
+
+	GUEST_STATES,
+};
+
+struct guest {
+	enum guest_state state;
+	struct loop *loop; /* owned */
+	struct mux mux;
+	struct port port;
+	struct cgroups cgroups;
+	struct identity identity;
+	struct sessions sessions;
+	struct timer stop;
+	uint8_t marker[MUX_MARKER_BYTES];
+	bool primed;
+};
+
+/* cgroups and identity are set up. Takes port_fd. Returns only on failure. */
+int guest_run(struct guest *guest, int port_fd, struct error *err);

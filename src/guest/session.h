@@ -1,0 +1,61 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * session.h - processes that the host started, and their streams
+ *
+ * A session lives from SESSION_START to SESSION_EXITED. It has ended when its
+ * main process was reaped, everything that this process wrote was read, and
+ * the mux has sent it. What it left in the background lives on in its cgroup,
+ * which is remembered until it is empty.
+ */
+#pragma once
+
+#include <stdbool.h>
+#include <sys/types.h>
+
+#include "base/list.h"
+#include "base/loop.h"
+#include "proto/messages.h"
+
+struct cgroups;
+struct mux;
+struct mux_stream;
+
+struct sessions {
+	struct loop *loop;
+	struct mux *mux;
+	struct cgroups *cgroups;
+	struct list live;     /* struct session */
+	struct list leftover; /* groups of sessions that have ended */
+	struct timer tidy;    /* removes groups, makes the spare one */
+	bool untidy;          /* tidy has to be started */
+	bool paused;          /* no output is read */
+	bool stuck;           /* the host does not take messages */
+};
+
+void sessions_init(struct sessions *sessions, struct loop *loop,
+		   struct mux *mux, struct cgroups *cgroups);
+
+/* The answer is a SESSION_STARTED, now or when the program runs. */
+void sessions_start(struct sessions *sessions,
+		    const struct message_session_start *start);
+/* These ignore a session that is gone: the message crossed its end. */
+void sessions_signal(struct sessions *sessions, uint32_t id, uint32_t signal);
+void sessions_resize(struct sessions *sessions, uint32_t id, uint16_t rows,
+		     uint16_t cols);
+void sessions_kill(struct sessions *sessions, uint32_t id);
+/* SIGHUP to the sessions that have a terminal: shells ignore SIGTERM. */
+void sessions_hang_up(struct sessions *sessions);
+
+/* A child of PID 1 was reaped; most are orphans and nobody's main process. */
+void sessions_on_exit(struct sessions *sessions, pid_t pid, int status);
+/* The mux says that something changed for a stream of ours. */
+void sessions_on_stream(struct sessions *sessions, struct mux_stream *stream);
+
+/* Housekeeping; for the end of a round, when the answers have left. */
+void sessions_tidy_later(struct sessions *sessions);
+
+/* Before a snapshot: stops reading. */
+void sessions_pause(struct sessions *sessions);
+/* The epoch is over: sessions go on without streams, output is dropped. */
+void sessions_detach(struct sessions *sessions);
+void sessions_resume(struct sessions *sessions);
