@@ -1,0 +1,156 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * qemu_argv.c - the machine, as arguments
+ *
+ * q35 without what nobody uses: no network card, no graphics, no USB, no SATA,
+ * no SMBus, no VMware port. No balloon and nothing else that could discard
+ * guest memory: it would punch holes into a RAM file that others share.
+ */
+#include "supervisor/qemu.h"
+
+
+#include "base/mem.h"
+#include "base/own.h"
+
+struct args {
+	char **list;
+	size_t count, room;
+};
+
+static void add(struct args *args, char *text)
+{
+	if (args->count + 1 >= args->room) {
+		args->room = args->room ? 2 * args->room : 64;
+		args->list = xrealloc(args->list,
+				      args->room * sizeof(args->list[0]));
+	}
+	args->list[args->count++] = text;
+	args->list[args->count] = NULL;
+}
+
+static void flag(struct args *args, const char *name)
+{
+	add(args, xstrdup(name));
+}
+
+/* xasprintf() has no va_list form, hence a macro. */
+#define option(args, name, ...)                                                \
+	do {                                                                   \
+		flag(args, name);                                              \
+		add(args, xasprintf(__VA_ARGS__));                             \
+	} while (0)
+
+static void add_machine(struct args *args, const struct start_spec *spec)
+{
+	option(args, "-name", "%s", spec->name);
+	option(args, "-M",
+	       "%s,vmport=off,smbus=off,sata=off,usb=off,memory-backend=ram,"
+	       "mem-merge=off,dump-guest-core=off",
+	       spec->machine);
+	if (spec->accel == START_ACCEL_KVM)
+		option(args, "-accel", "kvm");
+	else
+		option(args, "-accel", "tcg,thread=multi,tb-size=256");
+	option(args, "-cpu", "%s", spec->cpu);
+	option(args, "-smp", "%u", spec->cpus);
+	option(args, "-m", "%uM", spec->memory_mib);
+	flag(args, "-nodefaults");
+	flag(args, "-no-user-config");
+	option(args, "-display", "none");
+	/* A reset would run firmware whose RAM no snapshot holds. */
+	flag(args, "-no-reboot");
+	option(args, "-sandbox",
+	       "on,obsolete=deny,elevateprivileges=deny,spawn=deny,"
+	       "resourcecontrol=deny");
+	/* Boots an unpacked kernel by PVH; a third faster than SeaBIOS. */
+	option(args, "-bios", "qboot.rom");
+}
+
+static void add_memory(struct args *args, const struct start_spec *spec)
+{
+	/*
+	 * The preload library answers the open of this path with the
+	 * descriptor. share=off is a private mapping: what the guest writes
+	 * stays its own.
+	 */
+	if (spec->goal == START_COLD)
+		option(args, "-object", "memory-backend-ram,id=ram,size=%uM",
+		       spec->memory_mib);
+	else
+		option(args, "-object",
+		       "memory-backend-file,id=ram,size=%uM,mem-path=/bawn/ram,"
+		       "share=%s,merge=off,dump=off",
+		       spec->memory_mib,
+		       spec->goal == START_MAKE_WARM ? "on" : "off");
+}
+
+static void add_channels(struct args *args)
+{
+	option(args, "-chardev", "socket,id=monitor,fd=%d", QEMU_FD_MONITOR);
+	option(args, "-mon", "chardev=monitor,mode=control");
+	option(args, "-chardev", "socket,id=console,fd=%d", QEMU_FD_CONSOLE);
+	option(args, "-device", "isa-serial,chardev=console");
+	option(args, "-chardev", "socket,id=control,fd=%d", QEMU_FD_CONTROL);
+	option(args, "-device",
+	       "virtio-serial-pci,id=ports,max_ports=8,addr=03.0");
+	option(args, "-device",
+	       "virtserialport,bus=ports.0,nr=1,chardev=control,"
+	       "name=bawn.control");
+	option(args, "-device", "virtio-rng-pci,addr=04.0");
+}
+
+/* The lowest layer first: each one names the node below it. */
+static void add_disks(struct args *args, const struct start_spec *spec)
+{
+	for (unsigned i = spec->disk_count; i-- > 0;) {
+		bool top = i == 0, bottom = i + 1 == spec->disk_count;
+		const char *read_only = top ? "off" : "on";
+		AUTO_FREE char *backing = NULL;
+
+		if (!bottom)
+			backing = xasprintf(",backing=disk%u", i + 1);
+		option(args, "-add-fd", "fd=%u,set=%u", QEMU_FD_DISK + i,
+		       i + 1);
+		/* `alive` is the lock; these files have readers only. */
+		option(args, "-blockdev",
+		       "driver=file,node-name=file%u,filename=/dev/fdset/%u,"
+		       "read-only=%s,auto-read-only=off,locking=off,"
+		       "discard=unmap",
+		       i, i + 1, read_only);
+		option(args, "-blockdev",
+		       "driver=%s,node-name=disk%u,file=file%u,read-only=%s,"
+		       "auto-read-only=off,discard=unmap%s",
+		       bottom ? "raw" : "qcow2", i, i, read_only,
+		       backing ? backing : "");
+	}
+	/* A full host disk stops the machine; other errors are the guest's. */
+	option(args, "-device",
+	       "virtio-blk-pci,drive=disk0,addr=05.0,discard=on,"
+	       "werror=enospc,rerror=report");
+}
+
+char **qemu_argv(const struct start_spec *spec)
+{
+	struct args args = { 0 };
+
+	flag(&args, "qemu-system-x86_64");
+	add_machine(&args, spec);
+	add_memory(&args, spec);
+	add_channels(&args);
+	add_disks(&args, spec);
+	if (spec->goal == START_RESTORE) {
+		option(&args, "-incoming", "defer");
+	} else {
+		option(&args, "-kernel", "/bawn/kernel");
+		option(&args, "-initrd", "/bawn/initrd");
+		option(&args, "-append", "%s", spec->append);
+	}
+	return args.list;
+}
+
+void qemu_argv_free(char **argv)
+{
+	for (size_t i = 0; argv && argv[i]; i++)
+		free(argv[i]);
+	free(argv);
+}

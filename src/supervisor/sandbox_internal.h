@@ -1,0 +1,12 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * sandbox_internal.h - between sandbox.c and sandbox_facts.c
+ */
+#pragma once
+
+struct sandbox;
+
+/* NEW -> STARTING */
+void sandbox_begin(struct sandbox *sandbox);
+/* QEMU closed a channel: its exit must follow soon. */
+void sandbox_channels_closed(struct sandbox *sandbox);

@@ -1,0 +1,17 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * session_internal.h - between session.c and session_io.c
+ */
+#pragma once
+
+struct client;
+struct session;
+struct timer;
+
+/* Tells the clients the exit status and frees the session. */
+void session_finish(struct session *session);
+void session_unlink(struct session *session, struct client *client);
+/* The timer of a client that stands still. */
+void session_on_stall(struct timer *timer);
+/* The timer of an output that took more than its turn. */
+void session_on_turn(struct timer *timer);
