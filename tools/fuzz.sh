@@ -3,9 +3,11 @@
 # fuzz.sh - builds every fuzz target with clang and runs each for SECONDS
 #
 # usage: [SECONDS=30] tools/fuzz.sh [TARGET...]
-# New inputs go to build-fuzz/found/TARGET; a crash stops with its input there.
+# New inputs go to build-fuzz/found/TARGET, what the fuzzer says to TARGET.log
+# beside it; a crash stops the run, with its input there.
 set -eu
 
+# shellcheck disable=SC3028 # ours, from the environment
 seconds=${SECONDS:-30}
 [ "$seconds" -gt 0 ] 2>/dev/null || seconds=30
 root=$(cd "$(dirname "$0")/.." && pwd)
@@ -24,16 +26,22 @@ ninja -C build-fuzz fuzzers >/dev/null
 
 if [ $# -eq 0 ]; then
 	for program in build-fuzz/tests/fuzz/fuzz_*; do
-		[ -f "$program" ] && [ -x "$program" ] || continue
-		set -- "$@" "${program##*/fuzz_}"
+		if [ -f "$program" ] && [ -x "$program" ]; then
+			set -- "$@" "${program##*/fuzz_}"
+		fi
 	done
 fi
 for target in "$@"; do
 	found=build-fuzz/found/$target
 	mkdir -p "$found"
-	echo "fuzz: $target for $seconds s"
-	"build-fuzz/tests/fuzz/fuzz_$target" -max_total_time="$seconds" \
-		-timeout=10 -rss_limit_mb=1024 -max_len=65536 -verbosity=0 \
-		-print_final_stats=0 -artifact_prefix="$found/crash-" \
-		"$found" "tests/fuzz/corpus/$target"
+	printf 'fuzz: %s for %s s: ' "$target" "$seconds"
+	if ! "build-fuzz/tests/fuzz/fuzz_$target" -max_total_time="$seconds" \
+		-timeout=10 -rss_limit_mb=1024 -max_len=65536 \
+		-artifact_prefix="$found/crash-" "$found" \
+		"tests/fuzz/corpus/$target" >"$found.log" 2>&1; then
+		echo "FAILED"
+		tail -n 40 "$found.log" >&2
+		exit 1
+	fi
+	tail -n 1 "$found.log"
 done

@@ -93,7 +93,7 @@ static void drain(struct end *end, size_t most)
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-	static const uint8_t bulk[65536];
+	static const uint8_t bulk[8192];
 	struct end end = { .behaviour = size ? data[0] : 0 };
 	uint8_t marker[MUX_MARKER_BYTES];
 	size_t chunk = end.behaviour & SMALL_CHUNKS ? 7 : 4096;
@@ -104,7 +104,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		marker[i] = (uint8_t)(0x40 + i);
 	for (uint32_t id = 1; id <= 4; id++)
 		mux_stream_write(mux_stream_open(&end.mux, id, NULL), bulk,
-				 id * 16384);
+				 id * 2048);
 	if (end.behaviour & EXPECT_MARKER)
 		mux_expect_marker(&end.mux, marker);
 	for (size_t at = 1; at < size; at += chunk) {

@@ -18,6 +18,8 @@
 #include "base/own.h"
 #include "lib/tap.h"
 
+#define LONG_NAME "a-name-of-forty-characters-or-so-long-x"
+
 /* A private folder whose path is longer than a Unix address. */
 struct folder {
 	char root[32];
@@ -26,7 +28,6 @@ struct folder {
 
 static int folder_make(struct folder *folder)
 {
-	char name[] = "a-name-of-forty-characters-or-so-long-x";
 	int fd;
 
 	memcpy(folder->root, "/tmp/bawn-control-XXXXXX", 25);
@@ -36,8 +37,8 @@ static int folder_make(struct folder *folder)
 	for (int depth = 0; depth < 4 && fd >= 0; depth++) {
 		int next;
 
-		mkdirat(fd, name, 0700);
-		next = openat(fd, name, O_DIRECTORY | O_CLOEXEC);
+		mkdirat(fd, LONG_NAME, 0700);
+		next = openat(fd, LONG_NAME, O_DIRECTORY | O_CLOEXEC);
 		close(fd);
 		fd = next;
 	}
@@ -55,6 +56,7 @@ static void folder_remove(struct folder *folder)
 
 static void a_deep_folder_is_listened_in_and_connected_to(void)
 {
+	AUTO_CLOSE int up = -1;
 	struct folder folder;
 	struct error err;
 	struct stat st;
@@ -78,7 +80,8 @@ static void a_deep_folder_is_listened_in_and_connected_to(void)
 	CHECK(control_connect(folder.fd, &err) == -1);
 	CHECK(err.code == ECONNREFUSED);
 	CHECK(unlinkat(folder.fd, CONTROL_SOCKET_NAME, 0) == 0);
-	CHECK(fstat(folder.fd, &st) == 0);
+	up = openat(folder.fd, "..", O_DIRECTORY | O_CLOEXEC);
+	CHECK(unlinkat(up, LONG_NAME, AT_REMOVEDIR) == 0);
 	folder_remove(&folder);
 }
 
