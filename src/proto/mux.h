@@ -33,8 +33,9 @@ struct mux_stream;
 
 /*
  * Callbacks run inside mux_input(), mux_sent() and mux_output_copy() only, and
- * may call everything of this file but these three and mux_release(): close
- * and open any stream, send messages, expect and send a marker.
+ * may call everything of this file but these three: close and open any stream,
+ * send messages, expect and send a marker, release the mux (the struct itself
+ * must outlive the call).
  */
 struct mux_ops {
 	/* A message arrived. payload is valid during the call only. */
@@ -76,7 +77,7 @@ struct mux { /* private */
 	struct list streams; /* in the order of their turns */
 	struct list marked;  /* streams whose users are to be told */
 	unsigned stream_count;
-	bool broken; /* the peer broke the protocol */
+	bool broken; /* the peer broke the protocol, or released */
 	bool stuck;  /* a small frame did not fit into messages */
 
 	/* sending */
@@ -100,7 +101,8 @@ struct mux { /* private */
 };
 
 void mux_init(struct mux *mux, const struct mux_ops *ops, void *ctx);
-void mux_release(struct mux *mux); /* frees the streams, too */
+/* Frees the streams, too; what still comes is refused. */
+void mux_release(struct mux *mux);
 
 /*
  * Drops every incoming byte until this marker has passed, then calls

@@ -48,7 +48,8 @@ static size_t search_marker(struct mux *mux, const uint8_t *bytes, size_t len)
 	mux->marker_seen = 0;
 	mux->awaiting_marker = false;
 	mux_tell_users(mux);
-	mux->ops->on_marker(mux->ctx);
+	if (!mux->broken)
+		mux->ops->on_marker(mux->ctx);
 	return i;
 }
 
@@ -126,7 +127,8 @@ static int receive_frame(struct mux *mux, const struct frame *frame,
 	if (frame->type != FRAME_MESSAGE)
 		return receive_stream_frame(mux, frame, payload, err);
 	mux_tell_users(mux);
-	mux->ops->on_message(mux->ctx, payload, frame->len);
+	if (!mux->broken)
+		mux->ops->on_message(mux->ctx, payload, frame->len);
 	return 0;
 }
 
@@ -224,7 +226,7 @@ int mux_input(struct mux *mux, const void *bytes, size_t len, struct error *err)
 
 	if (mux->broken)
 		return broken(mux, err, "broken before");
-	while (len > 0) {
+	while (len > 0 && !mux->broken) {
 		long used = receive(mux, at, len, err);
 
 		if (used < 0)
