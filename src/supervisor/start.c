@@ -3,8 +3,8 @@
  * start.c - the three ways to start, as chains of answers
  *
  * A restore asks QEMU for everything in one write and never waits for an
- * answer that it does not need: QEMU starts the guest as soon as the state is
- * loaded (no -S), and the guest reads marker and WAKE as its first bytes.
+ * answer that it does not need; marker, WAKE and the first session's start lie
+ * in the port when the guest begins to run.
  */
 #include "supervisor/start.h"
 
@@ -194,6 +194,8 @@ void start_on_marker(struct sandbox *sandbox)
 static void on_loaded(struct sandbox *sandbox)
 {
 	phases_end(&sandbox->phases, "load");
+	/* The machine was stopped when it was saved, and comes back so. */
+	ask(sandbox, "cont", NULL);
 	/* Now and not earlier, so that the clock in it is the right one. */
 	sandbox->greeted = true;
 	start_send_wake(sandbox);
