@@ -30,6 +30,11 @@ enum start_accel {
 };
 
 #define START_DISKS_MAX 16
+/*
+ * Raised whenever the supervisor builds another machine from the same spec
+ * (devices, firmware): part of the key of warm images. A unit test notices.
+ */
+#define START_MACHINE_VERSION 1
 
 struct start_spec {
 	enum start_goal goal;

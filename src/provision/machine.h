@@ -15,10 +15,10 @@ struct template;
 struct progress;
 
 struct machine {
-	char *qemu;       /* absolute path */
-	char *version;    /* "7.2.22 (Debian 1:7.2+dfsg-7+deb12u18)" */
-	char *type;       /* versioned: "pc-q35-7.2" */
-	char *identity;   /* changes with every other build of QEMU */
+	char *qemu;     /* absolute path */
+	char *version;  /* "7.2.22 (Debian 1:7.2+dfsg-7+deb12u18)" */
+	char *type;     /* versioned: "pc-q35-7.2" */
+	char *identity; /* changes with every other build of QEMU */
 };
 
 /* Cached by the binary's size, inode and times: asking QEMU costs 40 ms. */
@@ -44,8 +44,14 @@ const char *machine_cpu_model(enum start_accel accel); /* "max,la57=off" */
 /* Kernel command line for a boot under this accelerator. */
 const char *machine_kernel_args(enum start_accel accel);
 
-/* Defaults and limits of cpus, memory and disk; errors say what the host has. */
+/* Defaults and limits of cpus, memory and disk; errors say what the host has.
+ */
 int machine_check_cpus(unsigned *cpus, enum start_accel accel,
 		       struct error *err); /* 0 = default */
 int machine_check_memory(unsigned *memory_mib, struct error *err);
 int machine_check_disk(uint64_t *disk_bytes, struct error *err);
+/*
+ * Whether one more running sandbox of that size leaves the host room to live:
+ * all of them together may have 80 % of its memory. ENOMEM in err->code.
+ */
+int machine_admit(unsigned memory_mib, struct error *err);

@@ -92,8 +92,7 @@ static void take_bytes(struct console *console, const char *bytes, size_t len)
 static void refill_tokens(struct console *console)
 {
 	uint64_t now_ms = loop_now_ms();
-	uint64_t more =
-		(now_ms - console->refilled_ms) * BYTES_A_SECOND / 1000;
+	uint64_t more = (now_ms - console->refilled_ms) * BYTES_A_SECOND / 1000;
 
 	console->tokens += more;
 	if (console->tokens > BURST_BYTES)
@@ -110,8 +109,7 @@ static void on_refill(struct timer *timer)
 
 static void on_console(struct source *source, uint32_t events)
 {
-	struct console *console =
-		CONTAINER_OF(source, struct console, source);
+	struct console *console = CONTAINER_OF(source, struct console, source);
 	char bytes[READ_BYTES];
 	size_t want = sizeof(bytes);
 	ssize_t got;
@@ -132,8 +130,8 @@ static void on_console(struct source *source, uint32_t events)
 		loop_del(source);
 		return;
 	}
-	console->tokens -= (size_t)got < console->tokens ? (size_t)got
-							 : console->tokens;
+	console->tokens -=
+		(size_t)got < console->tokens ? (size_t)got : console->tokens;
 	take_bytes(console, bytes, (size_t)got);
 }
 

@@ -76,8 +76,8 @@ static int open_folder(const struct start_spec *spec, struct files *files,
 			     O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
 	if (files->folder < 0)
 		return error_set(err, errno, "%s", spec->folder);
-	files->alive = fileio_lock(files->folder, "alive", FILEIO_LOCK_TRY,
-				   err);
+	files->alive =
+		fileio_lock(files->folder, "alive", FILEIO_LOCK_TRY, err);
 	if (files->alive < 0)
 		return error_prefix(err, "%s runs already", spec->name);
 	files->log = open_log(files->folder, err);
@@ -110,8 +110,7 @@ static int open_machine(const struct start_spec *spec, struct files *files,
 	    open_into(&qemu->device_state, spec->device_state,
 		      (making ? O_RDWR : O_RDONLY) | make, err) < 0)
 		return -1;
-	if (making &&
-	    ftruncate(qemu->ram, (off_t)(spec->memory_mib * MIB)) < 0)
+	if (making && ftruncate(qemu->ram, (off_t)(spec->memory_mib * MIB)) < 0)
 		return error_set(err, errno, "%s", spec->ram);
 	if (spec->accel == START_ACCEL_KVM) {
 		qemu->kvm = open("/dev/kvm", O_RDWR | O_CLOEXEC);

@@ -199,7 +199,8 @@ int main(void)
 	phases_begin(&sandbox.phases);
 	umask(077);
 	if (fcntl(CLI_FD, F_SETFD, FD_CLOEXEC) < 0 ||
-	    read_start_line(&in, &spec, &err) < 0 || check_spec(&spec, &err) < 0)
+	    read_start_line(&in, &spec, &err) < 0 ||
+	    check_spec(&spec, &err) < 0)
 		die(&err);
 	if (files_open(&spec, &files, &err) < 0)
 		die(&err);

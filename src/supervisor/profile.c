@@ -12,37 +12,77 @@
 
 const char *const profile_syscalls[] = {
 	/* the loop */
-	"epoll_wait", "epoll_pwait", "epoll_ctl", "timerfd_settime",
+	"epoll_wait",
+	"epoll_pwait",
+	"epoll_ctl",
+	"timerfd_settime",
 	/* channels: monitor, guest port, console, clients */
-	"read", "write", "readv", "writev", "sendmsg", "sendto", "recvfrom",
+	"read",
+	"write",
+	"readv",
+	"writev",
+	"sendmsg",
+	"sendto",
+	"recvfrom",
 	"close",
 	/* new clients, and who they are */
-	"accept4", "getsockopt",
+	"accept4",
+	"getsockopt",
 	/* non-blocking mode of a client; duplicate for getfd; locks */
-	"fcntl", "flock",
+	"fcntl",
+	"flock",
 	/* state.json: written aside and renamed; console.log: turned over */
-	"openat", "rename", "renameat", "renameat2", "fstat", "newfstatat",
-	"statx", "fchmod", "lseek",
+	"openat",
+	"rename",
+	"renameat",
+	"renameat2",
+	"fstat",
+	"newfstatat",
+	"statx",
+	"fchmod",
+	"lseek",
 	/* control.sock, and what a failed write left behind */
-	"unlinkat", "unlink",
+	"unlinkat",
+	"unlink",
 	/* a warm image must be on the disk; --rm gives the space back */
-	"fsync", "fdatasync", "ftruncate",
+	"fsync",
+	"fdatasync",
+	"ftruncate",
 	/* is there room on the disk again */
 	"fstatfs",
 	/* markers and entropy for the guest; temporary names */
 	"getrandom",
 	/* time, and the time zone's absence */
-	"clock_gettime", "gettimeofday", "time", "clock_nanosleep",
+	"clock_gettime",
+	"gettimeofday",
+	"time",
+	"clock_nanosleep",
 	/* the end of QEMU */
-	"pidfd_send_signal", "wait4", "waitid",
+	"pidfd_send_signal",
+	"wait4",
+	"waitid",
 	/* memory */
-	"brk", "mmap", "munmap", "mremap", "madvise", "mprotect",
+	"brk",
+	"mmap",
+	"munmap",
+	"mremap",
+	"madvise",
+	"mprotect",
 	/* signals, in signalfd and in libc's abort() */
-	"rt_sigaction", "rt_sigprocmask", "rt_sigreturn", "gettid", "tgkill",
+	"rt_sigaction",
+	"rt_sigprocmask",
+	"rt_sigreturn",
+	"gettid",
+	"tgkill",
 	/* own numbers, for state.json and temporary names */
-	"getpid", "getuid", "geteuid",
+	"getpid",
+	"getuid",
+	"geteuid",
 	/* libc's locks; the end */
-	"futex", "restart_syscall", "exit", "exit_group",
+	"futex",
+	"restart_syscall",
+	"exit",
+	"exit_group",
 	NULL,
 };
 

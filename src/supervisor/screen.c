@@ -19,8 +19,8 @@ enum {
 };
 
 struct screen {
-	VTerm *term;         /* owned */
-	VTermScreen *cells;  /* belongs to term */
+	VTerm *term;        /* owned */
+	VTermScreen *cells; /* belongs to term */
 	struct screen_modes modes;
 };
 

@@ -31,13 +31,10 @@ static const struct mode {
 	{ 1003, USE_INPUT, false }, /* mouse: moves */
 	{ 1004, USE_INPUT, false }, /* focus */
 	{ 1005, USE_INPUT, false }, /* mouse encodings */
-	{ 1006, USE_INPUT, false },
-	{ 1015, USE_INPUT, false },
+	{ 1006, USE_INPUT, false },     { 1015, USE_INPUT, false },
 	{ 2004, USE_INPUT, false }, /* bracketed paste */
-	{ 47, USE_ALTERNATE, false },
-	{ 1047, USE_ALTERNATE, false },
-	{ 1049, USE_ALTERNATE, false },
-	{ 25, USE_CURSOR, true }, /* visible */
+	{ 47, USE_ALTERNATE, false },   { 1047, USE_ALTERNATE, false },
+	{ 1049, USE_ALTERNATE, false }, { 25, USE_CURSOR, true }, /* visible */
 };
 
 void screen_modes_init(struct screen_modes *modes)

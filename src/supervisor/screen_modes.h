@@ -16,8 +16,8 @@ struct buffer;
 #define SCREEN_MODES_PARAMETERS 8
 
 struct screen_modes {
-	uint32_t set;  /* bits of the table in screen_modes.c */
-	bool keypad;   /* ESC = */
+	uint32_t set;   /* bits of the table in screen_modes.c */
+	bool keypad;    /* ESC = */
 	unsigned shape; /* of the cursor: CSI N SP q; 0 = the terminal's own */
 
 	/* private: where in a sequence we are */

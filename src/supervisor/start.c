@@ -39,9 +39,9 @@ static void ask(struct sandbox *sandbox, const char *command, json_t *arguments)
 static void set_capabilities(struct sandbox *sandbox)
 {
 	ask(sandbox, "migrate-set-capabilities",
-	    json_pack("{s:[{s:s,s:b},{s:s,s:b}]}", "capabilities",
-		      "capability", "x-ignore-shared", "state", 1, "capability",
-		      "events", "state", 1));
+	    json_pack("{s:[{s:s,s:b},{s:s,s:b}]}", "capabilities", "capability",
+		      "x-ignore-shared", "state", 1, "capability", "events",
+		      "state", 1));
 }
 
 void start_send_wake(struct sandbox *sandbox)
@@ -64,8 +64,8 @@ void start_send_wake(struct sandbox *sandbox)
 	}
 	wake->hostname = sandbox->spec->name;
 	clock_gettime(CLOCK_REALTIME, &now);
-	wake->wall_clock_ns = (uint64_t)now.tv_sec * 1000000000ull +
-			      (uint64_t)now.tv_nsec;
+	wake->wall_clock_ns =
+		(uint64_t)now.tv_sec * 1000000000ull + (uint64_t)now.tv_nsec;
 	if (guest_link_send(&sandbox->guest, &message, &err) < 0)
 		log_limited(LOG_LEVEL_WARN, "wake: %s", err.text);
 	explicit_bzero(wake->entropy, sizeof(wake->entropy));

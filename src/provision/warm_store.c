@@ -1,0 +1,270 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * warm_store.c - warm.json: what belongs to an image, and what nobody needs
+ */
+#include "provision/warm.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <jansson.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/buffer.h"
+#include "base/error.h"
+#include "base/fileio.h"
+#include "base/mem.h"
+#include "base/own.h"
+#include "provision/kernel.h"
+#include "provision/machine.h"
+#include "provision/records.h"
+#include "provision/template.h"
+#include "provision/warm_internal.h"
+#include "state/paths.h"
+#include "state/sandbox_record.h"
+
+static const char *const files[] = { WARM_RAM, WARM_STATE, WARM_DISK };
+
+/* Size, inode and times: a file that was touched is not loaded. */
+static json_t *describe(int folder, const char *name)
+{
+	struct stat st;
+
+	if (fstatat(folder, name, &st, AT_SYMLINK_NOFOLLOW) < 0 ||
+	    !S_ISREG(st.st_mode))
+		return NULL;
+	return json_pack("{s:I, s:I, s:I, s:I}", "bytes",
+			 (json_int_t)st.st_size, "inode", (json_int_t)st.st_ino,
+			 "mtime", (json_int_t)st.st_mtim.tv_sec, "mtime_ns",
+			 (json_int_t)st.st_mtim.tv_nsec);
+}
+
+int warm_manifest_save(int folder, const struct warm_parts *parts,
+		       const char *marker, struct error *err)
+{
+	AUTO_FREE char *text = NULL;
+	json_t *root = json_pack(
+		"{s:i, s:i, s:s, s:s, s:s, s:s, s:s, s:s, s:s, s:s, s:I, s:I, "
+		"s:I}",
+		"version", WARM_VERSION, "machine_version",
+		START_MACHINE_VERSION, "marker", marker, "machine",
+		parts->machine, "cpu", parts->cpu, "qemu", parts->qemu,
+		"template", parts->template_name, "template_id",
+		parts->template_id, "kernel", parts->kernel, "initramfs",
+		parts->initramfs, "cpus", (json_int_t)parts->cpus, "memory_mib",
+		(json_int_t)parts->memory_mib, "disk_bytes",
+		(json_int_t)parts->disk_bytes);
+	json_t *list = json_object();
+
+	for (size_t i = 0; i < ARRAY_SIZE(files); i++)
+		json_object_set_new(list, files[i], describe(folder, files[i]));
+	json_object_set_new(root, "files", list);
+	text = json_dumps(root, JSON_INDENT(2));
+	json_decref(root);
+	if (!text)
+		return error_set(err, ENOMEM, WARM_MANIFEST);
+	return fileio_replace(folder, WARM_MANIFEST, text, strlen(text), 0600,
+			      FILEIO_SYNC, err);
+}
+
+static bool files_fit(int folder, json_t *root)
+{
+	json_t *list = json_object_get(root, "files");
+
+	for (size_t i = 0; i < ARRAY_SIZE(files); i++) {
+		json_t *now = describe(folder, files[i]);
+		bool same =
+			now && json_equal(now, json_object_get(list, files[i]));
+
+		json_decref(now);
+		if (!same)
+			return false;
+	}
+	return true;
+}
+
+static json_t *load_manifest(int folder, struct error *err)
+{
+	AUTO_BUFFER struct buffer text = BUFFER_INIT(65536);
+	json_t *root;
+
+	if (fileio_read(folder, WARM_MANIFEST, &text, err) < 0) {
+		if (err)
+			err->code = EBADMSG;
+		return NULL;
+	}
+	root = json_loadb((const char *)text.data, text.len,
+			  JSON_REJECT_DUPLICATES, NULL);
+	if (!root)
+		error_set(err, EBADMSG, WARM_MANIFEST);
+	return root;
+}
+
+static void fill(struct warm *warm, const char *key, const char *path,
+		 json_t *root)
+{
+	const char *marker = "", *machine = "", *cpu = "";
+
+	json_unpack(root, "{s:s, s:s, s:s}", "marker", &marker, "machine",
+		    &machine, "cpu", &cpu);
+	*warm = (struct warm){
+		.key = xstrdup(key),
+		.folder = xstrdup(path),
+		.ram = xasprintf("%s/" WARM_RAM, path),
+		.device_state = xasprintf("%s/" WARM_STATE, path),
+		.disk = xasprintf("%s/" WARM_DISK, path),
+		.marker = xstrdup(marker),
+		.machine = xstrdup(machine),
+		.cpu = xstrdup(cpu),
+	};
+}
+
+int warm_find(const char *key, struct warm *warm, struct error *err)
+{
+	AUTO_FREE char *sub = xasprintf("warm/%s", key);
+	AUTO_FREE char *path = paths_of(PATHS_DATA, sub, err);
+	AUTO_CLOSE int folder = -1;
+	json_t *root;
+
+	*warm = (struct warm){ 0 };
+	if (!path)
+		return -1;
+	folder = open(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+	if (folder < 0)
+		return error_set(err, errno, "warm image %s", key);
+	root = load_manifest(folder, err);
+	if (!root)
+		return error_prefix(err, "warm image %s", key);
+	if (!files_fit(folder, root)) {
+		json_decref(root);
+		return error_set(err, EBADMSG, "warm image %s was changed",
+				 key);
+	}
+	fill(warm, key, path, root);
+	json_decref(root);
+	return 0;
+}
+
+struct search {
+	const char *name;
+	bool found;
+};
+
+static void compare(void *ctx, const struct sandbox_record *record, bool alive)
+{
+	struct search *search = ctx;
+
+	if (record->warm_key && strcmp(record->warm_key, search->name) == 0)
+		search->found = true;
+}
+
+bool warm_is_used(const char *name)
+{
+	struct search search = { .name = name };
+
+	/* When in doubt it is. */
+	if (records_each(compare, &search, NULL) < 0)
+		return true;
+	return search.found;
+}
+
+/* What a start would use today. */
+struct today {
+	struct machine machine;
+	struct kernel kernel;
+	bool has_machine, has_kernel;
+};
+
+static bool same(json_t *root, const char *key, const char *value)
+{
+	const char *text = json_string_value(json_object_get(root, key));
+
+	return text && value && strcmp(text, value) == 0;
+}
+
+static bool would_be_used(int folder, const struct today *today)
+{
+	json_t *root = load_manifest(folder, NULL);
+	struct template template = { 0 };
+	const char *name = "";
+	int version = 0;
+	bool used;
+
+	json_unpack(root, "{s:s, s:i}", "template", &name, "machine_version",
+		    &version);
+	used = root && version == START_MACHINE_VERSION &&
+	       files_fit(folder, root);
+	if (used && today->has_machine)
+		used = same(root, "qemu", today->machine.identity);
+	if (used && today->has_kernel)
+		used = same(root, "kernel", today->kernel.key) &&
+		       same(root, "initramfs", today->kernel.initramfs_key);
+	if (used && template_find(name, &template, NULL) == 0) {
+		used = same(root, "template_id", template.id);
+		template_release(&template);
+	} else {
+		used = false;
+	}
+	json_decref(root);
+	return used;
+}
+
+static uint64_t bytes_of(int folder)
+{
+	uint64_t sum = 0;
+	struct stat st;
+
+	for (size_t i = 0; i < ARRAY_SIZE(files); i++) {
+		if (fstatat(folder, files[i], &st, AT_SYMLINK_NOFOLLOW) == 0)
+			sum += (uint64_t)st.st_blocks * 512;
+	}
+	return sum;
+}
+
+static void consider(int parent, const char *name, const struct today *today,
+		     uint64_t *freed)
+{
+	AUTO_CLOSE int folder = openat(
+		parent, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+	uint64_t bytes;
+
+	if (folder < 0 || would_be_used(folder, today) || warm_is_used(name))
+		return;
+	bytes = bytes_of(folder);
+	if (fileio_remove_tree(parent, name, NULL) == 0 && freed)
+		*freed += bytes;
+}
+
+int warm_prune(uint64_t *freed_bytes, struct error *err)
+{
+	int fd = paths_open(PATHS_DATA, "warm", err);
+	struct today today = { 0 };
+	struct dirent *entry;
+	DIR *folder;
+
+	if (freed_bytes)
+		*freed_bytes = 0;
+	if (fd < 0)
+		return -1;
+	folder = fdopendir(fd);
+	if (!folder) {
+		close(fd);
+		return error_set(err, errno, "warm images");
+	}
+	today.has_machine = machine_find(&today.machine, NULL) == 0;
+	today.has_kernel = kernel_find(&today.kernel, NULL) == 0;
+	while ((entry = readdir(folder))) {
+		/* .lock-* and .tmp-* belong to who holds the lock. */
+		if (entry->d_name[0] != '.')
+			consider(fd, entry->d_name, &today, freed_bytes);
+	}
+	closedir(folder);
+	if (today.has_machine)
+		machine_release(&today.machine);
+	if (today.has_kernel)
+		kernel_release(&today.kernel);
+	return 0;
+}
