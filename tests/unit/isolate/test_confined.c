@@ -259,9 +259,11 @@ int main(int argc, char **argv)
 	}
 	if (argc != 4)
 		return 2;
-	runner = argv[1];
-	probe = argv[2];
-	shim = argv[3];
+	runner = realpath(argv[1], NULL);
+	probe = realpath(argv[2], NULL);
+	shim = realpath(argv[3], NULL);
+	if (!runner || !probe || !shim)
+		return 2;
 	isolate_probe(&report);
 	run_all(report.user_namespaces);
 	return DONE();
