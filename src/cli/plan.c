@@ -1,0 +1,152 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * plan.c - what a start needs from this host
+ */
+#include "cli/plan.h"
+
+#include <errno.h>
+#include <string.h>
+
+#include "base/error.h"
+#include "base/log.h"
+#include "cli/progress_view.h"
+#include "cli/request.h"
+#include "cli/store.h"
+
+void plan_release(struct plan *plan)
+{
+	machine_release(&plan->machine);
+	kernel_release(&plan->kernel);
+	template_release(&plan->template);
+	warm_release(&plan->warm);
+	memset(plan, 0, sizeof(*plan));
+}
+
+static int find_warm(struct plan *plan, struct error *err)
+{
+	struct warm_request request = {
+		.kernel = &plan->kernel,
+		.template = &plan->template,
+		.accel = plan->accel.use,
+		.cpus = plan->cpus,
+		.memory_mib = plan->memory_mib,
+		.disk_bytes = plan->disk_bytes,
+	};
+
+	return warm_ensure(&request, progress_view(), &plan->warm, err);
+}
+
+/* What every start needs: the emulator, its accelerator and the kernel. */
+static int find_machine(struct plan *plan, const char *accel, struct error *err)
+{
+	const struct progress *progress = progress_view();
+
+	if (machine_find(&plan->machine, err) < 0)
+		return -1;
+	if (kernel_ensure(progress, &plan->kernel, err) < 0)
+		return error_prefix(err, "guest kernel");
+	if (machine_accel(accel, progress, &plan->accel, err) < 0)
+		return -1;
+	log_debug("accelerator: %s", plan->accel.reason);
+	return 0;
+}
+
+static int check_resources(struct plan *plan, struct error *err)
+{
+	if (machine_check_cpus(&plan->cpus, plan->accel.use, err) < 0 ||
+	    machine_check_memory(&plan->memory_mib, err) < 0 ||
+	    machine_check_disk(&plan->disk_bytes, err) < 0)
+		return -1;
+	return 0;
+}
+
+/* Limits that do not depend on the accelerator, before anything is fetched. */
+static int check_early(const struct request *request, struct error *err)
+{
+	unsigned memory_mib = request->memory_mib;
+	uint64_t disk_bytes = request->disk_bytes;
+
+	if (machine_check_memory(&memory_mib, err) < 0)
+		return -1;
+	return machine_check_disk(&disk_bytes, err);
+}
+
+int plan_new(const struct request *request, struct plan *plan,
+	     struct error *err)
+{
+	const char *name = request->template_name;
+
+	memset(plan, 0, sizeof(*plan));
+	plan->cpus = request->cpus;
+	plan->memory_mib = request->memory_mib;
+	plan->disk_bytes = request->disk_bytes;
+	if (check_early(request, err) < 0 ||
+	    find_machine(plan, request->accel ? request->accel : "auto", err) <
+		    0 ||
+	    check_resources(plan, err) < 0)
+		return -1;
+	if (template_ensure(name ? name : REQUEST_DEFAULT_TEMPLATE,
+			    TEMPLATE_USER, progress_view(), &plan->template,
+			    err) < 0)
+		return -1;
+	if (!request->cold && find_warm(plan, err) < 0)
+		return error_prefix(err, "warm image (--cold starts without)");
+	return 0;
+}
+
+static int same_template(const struct sandbox_record *record,
+			 const struct plan *plan, struct error *err)
+{
+	if (!strcmp(plan->template.id, record->template_id))
+		return 0;
+	return error_set(err, 0,
+			 "template %s has changed since sandbox %s was made on "
+			 "it; its disk cannot be used (make it anew: `bawn rm "
+			 "%s`)",
+			 record->template_name, record->name, record->name);
+}
+
+int plan_existing(const struct sandbox *sandbox, bool fresh, struct plan *plan,
+		  struct error *err)
+{
+	const struct sandbox_record *record = &sandbox->record;
+	const char *accel = record->accel;
+	struct error missing = { 0 };
+
+	memset(plan, 0, sizeof(*plan));
+	plan->cpus = record->cpus;
+	plan->memory_mib = record->memory_mib;
+	plan->disk_bytes = record->disk_bytes;
+	/* a guest that broke KVM on purpose must not get TCG for it */
+	if (!strcmp(accel, "auto") && record->accel_used &&
+	    !strcmp(record->accel_used, "kvm"))
+		accel = "kvm";
+	if (find_machine(plan, accel, err) < 0)
+		return -1;
+	if (template_find(record->template_name, &plan->template, err) < 0 ||
+	    same_template(record, plan, err) < 0)
+		return -1;
+	if (!fresh || !record->warm_key)
+		return 0;
+	if (find_warm(plan, &missing) == 0 &&
+	    !strcmp(plan->warm.key, record->warm_key))
+		return 0;
+	/* QEMU or the kernel changed meanwhile: the disk boots all the same */
+	warm_release(&plan->warm);
+	memset(&plan->warm, 0, sizeof(plan->warm));
+	return 0;
+}
+
+int plan_without_kvm(struct plan *plan, bool cold, struct error *err)
+{
+	plan->accel.use = START_ACCEL_TCG;
+	warm_release(&plan->warm);
+	memset(&plan->warm, 0, sizeof(plan->warm));
+	/* under TCG never more than the host has */
+	if (machine_check_cpus(&plan->cpus, plan->accel.use, NULL) < 0) {
+		plan->cpus = 0;
+		if (machine_check_cpus(&plan->cpus, plan->accel.use, err) < 0)
+			return -1;
+	}
+	return cold ? 0 : find_warm(plan, err);
+}
