@@ -38,7 +38,7 @@ static const char *const syscalls[] = {
 	"madvise",
 	"brk",
 	"mprotect",  /* malloc */
-	"getrandom", /* UUID and hash seed of the file system */
+	"getrandom", /* malloc() of newer C libraries */
 	"clock_gettime",
 	"gettimeofday",
 	"time",    /* without a vDSO */

@@ -10,6 +10,7 @@
 #include "base/log.h"
 #include "base/progress.h"
 #include "provision/kernel.h"
+#include "provision/template.h"
 
 static void show_step(void *ctx, const char *text)
 {
@@ -51,6 +52,25 @@ static int find_kernel(const struct progress *unused, struct kernel *kernel,
 	return kernel_find(kernel, err);
 }
 
+static void show_template(void *ctx, const struct template *template)
+{
+	printf("name %s\nid %s\nsource %s\ndisk %s\nsystem %d\n",
+	       template->name, template->id, template->source, template->disk,
+	       template->system);
+}
+
+static int make_template(const char *name, enum template_place place,
+			 struct error *err)
+{
+	struct template template = { 0 };
+
+	if (template_ensure(name, place, &progress, &template, err) < 0)
+		return -1;
+	show_template(NULL, &template);
+	template_release(&template);
+	return 0;
+}
+
 int main(int argc, char **argv)
 {
 	struct error err = { 0 };
@@ -61,6 +81,12 @@ int main(int argc, char **argv)
 		result = run_kernel(kernel_ensure, &err);
 	else if (argc == 2 && strcmp(argv[1], "kernel-find") == 0)
 		result = run_kernel(find_kernel, &err);
+	else if (argc == 2 && strcmp(argv[1], "templates") == 0)
+		result = template_each(show_template, NULL, &err);
+	else if (argc == 3 && strcmp(argv[1], "template") == 0)
+		result = make_template(argv[2], TEMPLATE_USER, &err);
+	else if (argc == 3 && strcmp(argv[1], "template-system") == 0)
+		result = make_template(argv[2], TEMPLATE_SYSTEM, &err);
 	if (result < 0)
 		fprintf(stderr, "error %d %s\n", err.code, err.text);
 	return result < 0;
