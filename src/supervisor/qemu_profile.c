@@ -179,6 +179,10 @@ int qemu_profile_open(struct qemu_profile *profile, const char *qemu,
 {
 	const struct isolate_copy copies[] = { { SHIM_PATH, shim_fd },
 					       { NULL, -1 } };
+	const struct isolate_profile caller = {
+		.name = "bawn-supervisor",
+		.namespaces = ISOLATE_NET | ISOLATE_IPC,
+	};
 	struct isolate_profile isolate;
 	struct isolate_path *paths = profile->paths;
 	size_t count;
@@ -192,6 +196,8 @@ int qemu_profile_open(struct qemu_profile *profile, const char *qemu,
 	};
 	if (profile->null_fd < 0)
 		return error_set(err, errno, "/dev/null");
+	if (isolate_namespaces(&caller, err) < 0)
+		return -1;
 	count = common_paths(qemu, paths);
 	fill_profile(profile, paths, &isolate);
 	isolate.private_root = true;

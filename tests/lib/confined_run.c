@@ -101,7 +101,10 @@ static int run(const struct options *options, struct error *err)
 		.fd_count = options->fd_count,
 		.shim_files = options->files,
 	};
-	struct isolate_profile own = { .name = "confined_run" };
+	struct isolate_profile own = {
+		.name = "confined_run",
+		.namespaces = ISOLATE_NET | ISOLATE_IPC,
+	};
 	struct qemu_profile profile;
 	struct child child;
 	int status, shim;
