@@ -14,11 +14,17 @@
 int ext4_inode_take(struct ext4_writer *writer, bool is_dir, ext2_ino_t *ino,
 		    struct error *err)
 {
-	if (writer->next_ino > writer->fs->super->s_inodes_count)
+	ext2_filsys fs = writer->fs;
+	ext2_ino_t last = fs->super->s_inodes_count;
+
+	/* Those of replaced entries are looked for only when all are used. */
+	if (writer->next_ino <= last)
+		*ino = writer->next_ino++;
+	else if (ext2fs_find_first_zero_inode_bitmap2(
+			 fs->inode_map, EXT2_FIRST_INODE(fs->super), last,
+			 ino) != 0)
 		return error_set(err, ENOSPC, "the image has no inode left");
-	/* Never reused: what was removed stays cleared on the disk. */
-	*ino = writer->next_ino++;
-	ext2fs_inode_alloc_stats2(writer->fs, *ino, +1, is_dir);
+	ext2fs_inode_alloc_stats2(fs, *ino, +1, is_dir);
 	return 0;
 }
 

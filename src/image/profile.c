@@ -68,7 +68,8 @@ int profile_enter(struct error *err)
 	if (geteuid() == 0 &&
 	    isolate_drop_to(NOBODY, NOBODY, ISOLATE_NET | ISOLATE_IPC, err) < 0)
 		return -1;
-	if (isolate_early(ISOLATE_UNDUMPABLE, err) < 0)
+	/* No secrets here; and an undumpable process gets no namespace. */
+	if (isolate_early(0, err) < 0)
 		return -1;
 	return isolate_locked(&image_profile, err);
 }

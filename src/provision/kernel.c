@@ -167,7 +167,7 @@ static int make(int store_fd, const char *forced,
 		if (make_from(store_fd, &kernel_sources[i], progress, &why) ==
 		    0)
 			return 0;
-		log_info("kernel from %s: %s", kernel_sources[i].name,
+		log_debug("kernel from %s: %s", kernel_sources[i].name,
 			 why.text);
 		(void)text_format(all + used, sizeof(all) - used, "%s%s",
 				  used ? "; and " : "", why.text);

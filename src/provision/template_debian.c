@@ -4,8 +4,10 @@
  *
  * mmdebstrap writes a tar to a pipe, bawn-image reads it: no copy lies on the
  * disk in between. Started by root it runs in a PID namespace of its own, so
- * that it ends with us, whatever it is doing. An ordinary user needs
- * subordinate ids; without them the tree's owners cannot be made.
+ * that it ends with us, whatever it is doing. An ordinary user's owners come
+ * from subordinate ids, or without those from fakechroot and fakeroot, which
+ * pretend: slower, and the same tree comes out, since the tar is written
+ * inside the pretence.
  */
 #include "provision/template_build.h"
 
@@ -38,6 +40,10 @@
 #define LINE_BYTES 512
 #define IMAGE_PERCENT 92
 #define IMAGE_BYTES_GUESS (200ull << 20) /* of tar, for one more percent */
+
+struct pipes {
+	int tar[2], log[2], progress[2];
+};
 
 struct args {
 	const char *argv[ARGS_MAX];
@@ -87,26 +93,40 @@ static bool has_line_for(const char *path, const char *name, uid_t uid)
 	return false;
 }
 
-static int choose_mode(const char **mode, struct error *err)
+enum mode {
+	MODE_ROOT,
+	MODE_UNSHARE,    /* user namespace with subordinate ids */
+	MODE_FAKECHROOT, /* neither */
+};
+
+static const char *const mode_options[] = {
+	[MODE_ROOT] = "--mode=root",
+	[MODE_UNSHARE] = "--mode=unshare",
+	[MODE_FAKECHROOT] = "--mode=fakechroot",
+};
+
+static int choose_mode(enum mode *mode, struct error *err)
 {
 	const struct passwd *user = getpwuid(getuid());
 	const char *name = user ? user->pw_name : NULL;
 	struct error missing;
 
-	*mode = "--mode=root";
+	*mode = MODE_ROOT;
 	if (geteuid() == 0)
 		return 0;
-	*mode = "--mode=unshare";
+	*mode = MODE_UNSHARE;
 	if (child_tool("newuidmap", &missing) &&
 	    has_line_for("/etc/subuid", name, getuid()) &&
 	    has_line_for("/etc/subgid", name, getuid()))
 		return 0;
+	*mode = MODE_FAKECHROOT;
+	if (child_tool("fakechroot", &missing) &&
+	    child_tool("fakeroot", &missing))
+		return 0;
 	return error_set(err, 0,
-			 "this user has no subordinate ids: run \"sudo bawn "
-			 "template pull base --system\" once for all users, or "
-			 "\"sudo usermod --add-subuids 100000-165535 "
-			 "--add-subgids 100000-165535 %s\"",
-			 name ? name : "USER");
+			 "this user cannot make it: run \"sudo bawn template "
+			 "pull base --system\" once for all users, or \"sudo "
+			 "apt-get install fakechroot fakeroot\"");
 }
 
 static int read_hook(const struct template_ini *ini, struct buffer *text,
@@ -151,16 +171,15 @@ static int write_sources(struct template_build *build, struct args *args,
 	return 0;
 }
 
-static int fill_args(struct template_build *build, struct args *args,
-		     struct error *err)
+static int fill_args(struct template_build *build, enum mode mode,
+		     struct args *args, struct error *err)
 {
 	const struct template_ini *ini = build->ini;
 	AUTO_BUFFER struct buffer hook = BUFFER_INIT(HOOK_MAX);
-	const char *mode;
 
-	if (choose_mode(&mode, err) < 0 || read_hook(ini, &hook, err) < 0)
+	if (read_hook(ini, &hook, err) < 0)
 		return -1;
-	if (geteuid() == 0) {
+	if (mode == MODE_ROOT) {
 		args_add(args, "unshare");
 		args_add(args, "--pid");
 		args_add(args, "--mount-proc");
@@ -169,7 +188,7 @@ static int fill_args(struct template_build *build, struct args *args,
 		args_add(args, "--");
 	}
 	args_add(args, "mmdebstrap");
-	args_add(args, mode);
+	args_add(args, mode_options[mode]);
 	args_add(args, "--variant=apt");
 	args_add(args, "--format=tar");
 	args_add(args, "--skip=chroot/policy-rc.d");
@@ -187,32 +206,44 @@ static int fill_args(struct template_build *build, struct args *args,
 	return write_sources(build, args, err);
 }
 
+/* apt's own settings cannot hold every path. */
+static bool is_plain(const char *path)
+{
+	return !path[strspn(path, "abcdefghijklmnopqrstuvwxyz"
+				  "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
+				  "0123456789/._+-")];
+}
+
 static const char *const *environment(const struct template_build *build,
-				      char **temp)
+				      enum mode mode, char **temp)
 {
 	static const char *env[32];
 	const char *const *common = tool_env();
-	const char *asked = getenv("TMPDIR");
+	const char *folder = getenv("TMPDIR");
 	size_t n = 0;
 
 	while (common[n] && n < 30) {
 		env[n] = common[n];
 		n++;
 	}
-	/* A mapped root cannot enter a private home: there /tmp must do. */
-	*temp = geteuid() == 0 ? xasprintf("TMPDIR=%s", build->folder)
-			       : xasprintf("TMPDIR=%s", asked ? asked : "/tmp");
+	if (!folder || !*folder)
+		folder = "/tmp";
+	/* A mapped root cannot enter a private home. */
+	if (mode != MODE_UNSHARE && is_plain(build->folder))
+		folder = build->folder;
+	*temp = xasprintf("TMPDIR=%s", folder);
 	env[n++] = *temp;
 	env[n] = NULL;
 	return env;
 }
 
-static int start_mmdebstrap(struct template_build *build, int tar_fd,
-			    int log_fd, struct child *child, struct error *err)
+static int start_mmdebstrap(struct template_build *build, enum mode mode,
+			    const struct pipes *pipes, struct child *child,
+			    struct error *err)
 {
 	struct args args = { .count = 0 };
 	AUTO_FREE char *temp = NULL;
-	struct child_fd fds[] = { { tar_fd, 1 }, { log_fd, 2 } };
+	struct child_fd fds[] = { { pipes->tar[1], 1 }, { pipes->log[1], 2 } };
 	struct child_spec spec = { .argv = args.argv,
 				   .fds = fds,
 				   .fd_count = ARRAY_SIZE(fds),
@@ -220,12 +251,12 @@ static int start_mmdebstrap(struct template_build *build, int tar_fd,
 					    CHILD_NULL_STDIO };
 	int result = -1;
 
-	spec.env = environment(build, &temp);
+	spec.env = environment(build, mode, &temp);
 	if (!child_tool("mmdebstrap", err))
 		(void)error_set(err, 0,
 				"mmdebstrap is missing (run \"sudo apt-get "
 				"install mmdebstrap\")");
-	else if (fill_args(build, &args, err) == 0)
+	else if (fill_args(build, mode, &args, err) == 0)
 		spec.path = child_tool(args.argv[0], err);
 	if (spec.path)
 		result = child_spawn(&spec, child, err);
@@ -350,10 +381,6 @@ static int conclude(struct watch *watch, struct child *maker,
 			 child_exit_code(status));
 }
 
-struct pipes {
-	int tar[2], log[2], progress[2];
-};
-
 static void pipes_close(int *fd)
 {
 	if (*fd >= 0)
@@ -361,8 +388,8 @@ static void pipes_close(int *fd)
 	*fd = -1;
 }
 
-static int run(struct template_build *build, struct pipes *pipes,
-	       struct error *err)
+static int run(struct template_build *build, enum mode mode,
+	       struct pipes *pipes, struct error *err)
 {
 	struct template_image image;
 	struct child maker;
@@ -373,8 +400,7 @@ static int run(struct template_build *build, struct pipes *pipes,
 	if (template_image_start(&image, build, pipes->tar[0],
 				 pipes->progress[1], err) < 0)
 		return -1;
-	if (start_mmdebstrap(build, pipes->tar[1], pipes->log[1], &maker, err) <
-	    0) {
+	if (start_mmdebstrap(build, mode, pipes, &maker, err) < 0) {
 		template_image_kill(&image);
 		return -1;
 	}
@@ -389,7 +415,7 @@ static int run(struct template_build *build, struct pipes *pipes,
 int template_build_debian(struct template_build *build, struct error *err)
 {
 	struct pipes pipes = { { -1, -1 }, { -1, -1 }, { -1, -1 } };
-	const char *mode;
+	enum mode mode;
 	int result;
 
 	/* Said before anything is started or downloaded. */
@@ -400,7 +426,7 @@ int template_build_debian(struct template_build *build, struct error *err)
 	    pipe2(pipes.progress, O_CLOEXEC) < 0)
 		result = error_set(err, errno, "pipe");
 	else
-		result = run(build, &pipes, err);
+		result = run(build, mode, &pipes, err);
 	for (int i = 0; i < 2; i++) {
 		pipes_close(&pipes.tar[i]);
 		pipes_close(&pipes.log[i]);
