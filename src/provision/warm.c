@@ -244,13 +244,17 @@ static int lock_name(int parent, const char *name,
 }
 
 /* 1: found. 0: this name is free to be made. -1: try the next name. */
-static int try_name(int parent, const char *name, struct warm *warm,
+static int try_name(int parent, const char *name,
+		    const struct progress *progress, struct warm *warm,
 		    struct error *err)
 {
 	if (warm_find(name, warm, err) == 0)
 		return 1;
 	if (err->code == ENOENT)
 		return 0;
+	progress_step(progress, "the warm image is damaged and is not loaded; "
+				"it is made again");
+	progress_done(progress);
 	if (warm_is_used(name))
 		return -1;
 	return fileio_remove_tree(parent, name, err) < 0 ? -1 : 0;
@@ -275,7 +279,7 @@ static int ensure(const char *key, const struct warm_request *request,
 		lock = lock_name(parent, name, progress, err);
 		if (lock < 0)
 			return -1;
-		found = try_name(parent, name, warm, err);
+		found = try_name(parent, name, progress, warm, err);
 		if (found > 0)
 			return 0;
 		if (found < 0)
@@ -304,7 +308,7 @@ int warm_ensure(const struct warm_request *request,
 		err = &local;
 	if (request->disk_bytes < request->template->size_bytes)
 		return error_set(
-			err, EINVAL,
+			err, 0,
 			"--disk: the template %s needs at least "
 			"%llu MB",
 			request->template->name,
