@@ -168,8 +168,6 @@ static int run(const struct options *options, struct error *err)
 		*err = failure;
 		result = -1;
 	}
-	if (removes)
-		guard_off();
 	return result;
 }
 

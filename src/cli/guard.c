@@ -36,25 +36,17 @@ static void on_signal(int number)
 	_exit(code);
 }
 
-static void set(void (*handler)(int))
+void guard_remove(const char *name)
 {
 	static const int caught[] = { SIGINT, SIGTERM, SIGHUP };
-	struct sigaction action = { .sa_handler = handler };
+	struct sigaction old, action = { .sa_handler = on_signal };
 
+	text_copy(sandbox_name, sizeof(sandbox_name), name);
 	/* the second Ctrl-C must not end the removal */
 	for (size_t i = 0; i < ARRAY_SIZE(caught); i++)
 		sigaddset(&action.sa_mask, caught[i]);
 	for (size_t i = 0; i < ARRAY_SIZE(caught); i++)
-		sigaction(caught[i], &action, NULL);
-}
-
-void guard_remove(const char *name)
-{
-	text_copy(sandbox_name, sizeof(sandbox_name), name);
-	set(on_signal);
-}
-
-void guard_off(void)
-{
-	set(SIG_DFL);
+		if (sigaction(caught[i], NULL, &old) == 0 &&
+		    old.sa_handler != SIG_IGN) /* nohup */
+			sigaction(caught[i], &action, NULL);
 }

@@ -9,4 +9,3 @@
  * process ends with 128 + signal.
  */
 void guard_remove(const char *name);
-void guard_off(void);

@@ -17,6 +17,7 @@
 #include "base/buffer.h"
 #include "base/error.h"
 #include "base/log.h"
+#include "base/own.h"
 #include "cli/command.h"
 #include "cli/progress_view.h"
 #include "cli/store.h"
@@ -35,6 +36,29 @@ static void open_stdio(void)
 		if (fcntl(fd, F_GETFD) < 0 &&
 		    open("/dev/null", fd ? O_WRONLY : O_RDONLY) != fd)
 			_exit(1);
+}
+
+/*
+ * Ctrl-C before a session has begun, or while something is made: what is half
+ * made is found and cleaned by the next command. An exit code instead of a
+ * death by signal, so that it is the same one whatever bawn was doing.
+ */
+static void on_signal(int number)
+{
+	terminal_restore();
+	progress_view_forget();
+	_exit(128 + number);
+}
+
+static void catch_signals(void)
+{
+	static const int caught[] = { SIGINT, SIGTERM, SIGHUP };
+	struct sigaction old, action = { .sa_handler = on_signal };
+
+	for (size_t i = 0; i < ARRAY_SIZE(caught); i++)
+		if (sigaction(caught[i], NULL, &old) == 0 &&
+		    old.sa_handler != SIG_IGN) /* nohup */
+			sigaction(caught[i], &action, NULL);
 }
 
 static void print_error(const struct error *err)
@@ -206,6 +230,7 @@ int main(int argc, char **argv)
 	open_stdio();
 	/* writers see EPIPE instead, and say so by their exit code */
 	signal(SIGPIPE, SIG_IGN);
+	catch_signals();
 	log_identity("bawn", NULL);
 	log_level_set(LOG_LEVEL_WARN);
 	code = dispatch(argc > 0 ? argc - 1 : 0,

@@ -4,7 +4,7 @@
  */
 #include "cli/plan.h"
 
-#include <errno.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "base/error.h"
@@ -36,8 +36,20 @@ static int find_warm(struct plan *plan, struct error *err)
 	return warm_ensure(&request, progress_view(), &plan->warm, err);
 }
 
+void plan_say_no_kvm(const char *why)
+{
+	progress_view_clear();
+	fprintf(stderr, "bawn: no KVM (%s); using emulation (TCG)\n", why);
+}
+
+enum fall_back {
+	FALL_BACK, /* KVM that does not work is replaced by TCG, and said */
+	NO_FALL_BACK,
+};
+
 /* What every start needs: the emulator, its accelerator and the kernel. */
-static int find_machine(struct plan *plan, const char *accel, struct error *err)
+static int find_machine(struct plan *plan, const char *accel,
+			enum fall_back fall_back, struct error *err)
 {
 	const struct progress *progress = progress_view();
 
@@ -45,8 +57,12 @@ static int find_machine(struct plan *plan, const char *accel, struct error *err)
 		return -1;
 	if (kernel_ensure(progress, &plan->kernel, err) < 0)
 		return error_prefix(err, "guest kernel");
-	if (machine_accel(accel, progress, &plan->accel, err) < 0)
-		return -1;
+	if (machine_accel(accel, progress, &plan->accel, err) < 0) {
+		if (fall_back == NO_FALL_BACK)
+			return -1;
+		plan_say_no_kvm(err->text);
+		plan->accel.use = START_ACCEL_TCG;
+	}
 	log_debug("accelerator: %s", plan->accel.reason);
 	return 0;
 }
@@ -81,17 +97,21 @@ int plan_new(const struct request *request, struct plan *plan,
 	plan->memory_mib = request->memory_mib;
 	plan->disk_bytes = request->disk_bytes;
 	if (check_early(request, err) < 0 ||
-	    find_machine(plan, request->accel ? request->accel : "auto", err) <
-		    0 ||
+	    find_machine(plan, request->accel ? request->accel : "auto",
+			 FALL_BACK, err) < 0 ||
 	    check_resources(plan, err) < 0)
 		return -1;
 	if (template_ensure(name ? name : REQUEST_DEFAULT_TEMPLATE,
 			    TEMPLATE_USER, progress_view(), &plan->template,
 			    err) < 0)
 		return -1;
-	if (!request->cold && find_warm(plan, err) < 0)
+	if (request->cold || find_warm(plan, err) == 0)
+		return 0;
+	if (plan->accel.use != START_ACCEL_KVM)
 		return error_prefix(err, "warm image (--cold starts without)");
-	return 0;
+	machine_accel_failed(err->text);
+	plan_say_no_kvm(err->text);
+	return plan_without_kvm(plan, false, err);
 }
 
 static int same_template(const struct sandbox_record *record,
@@ -110,7 +130,7 @@ int plan_existing(const struct sandbox *sandbox, bool fresh, struct plan *plan,
 		  struct error *err)
 {
 	const struct sandbox_record *record = &sandbox->record;
-	const char *accel = record->accel;
+	const char *accel = record->accel, *used = record->accel_used;
 	struct error missing = { 0 };
 
 	memset(plan, 0, sizeof(*plan));
@@ -118,10 +138,14 @@ int plan_existing(const struct sandbox *sandbox, bool fresh, struct plan *plan,
 	plan->memory_mib = record->memory_mib;
 	plan->disk_bytes = record->disk_bytes;
 	/* a guest that broke KVM on purpose must not get TCG for it */
-	if (!strcmp(accel, "auto") && record->accel_used &&
-	    !strcmp(record->accel_used, "kvm"))
+	if (used && !strcmp(used, "kvm") && strcmp(accel, "tcg"))
 		accel = "kvm";
-	if (find_machine(plan, accel, err) < 0)
+	else if (used && !strcmp(accel, "kvm"))
+		accel = "auto"; /* it fell back before: ask the probe */
+	if (find_machine(plan, accel,
+			 used && !strcmp(used, "kvm") ? NO_FALL_BACK
+						      : FALL_BACK,
+			 err) < 0)
 		return -1;
 	if (template_find(record->template_name, &plan->template, err) < 0 ||
 	    same_template(record, plan, err) < 0)

@@ -40,5 +40,7 @@ int plan_existing(const struct sandbox *sandbox, bool fresh, struct plan *plan,
  * The same with TCG, after KVM has failed; the warm image is another one.
  */
 int plan_without_kvm(struct plan *plan, bool cold, struct error *err);
+/* One line: KVM does not work, and what is done instead. */
+void plan_say_no_kvm(const char *why);
 void plan_release(struct plan *plan);
 #define AUTO_PLAN __attribute__((cleanup(plan_release)))

@@ -98,6 +98,14 @@ void progress_view_clear(void)
 	view.line_shown = false;
 }
 
+void progress_view_forget(void)
+{
+	static const char clear[] = "\r\033[K";
+
+	if (view.line_shown && write(2, clear, sizeof(clear) - 1) < 0)
+		return;
+}
+
 const struct progress *progress_view(void)
 {
 	static const struct progress progress = {

@@ -13,3 +13,5 @@ struct progress;
 const struct progress *progress_view(void);
 /* Takes the line away; before anything else is written to a terminal. */
 void progress_view_clear(void);
+/* The same in a signal handler. */
+void progress_view_forget(void);

@@ -55,6 +55,7 @@ struct relay {
 	bool raw; /* our terminal passes keys on */
 	bool stdin_open;
 	bool connection_open;
+	uint8_t last_byte; /* of what the session wrote */
 	unsigned interrupts;
 	bool finished;
 	struct client_result *result;
@@ -133,6 +134,16 @@ static void finish(struct relay *relay, enum client_end end, int code)
 	relay->result->exit_code = code;
 }
 
+static void take_output(struct relay *relay, struct output *output,
+			const struct relay_frame *frame)
+{
+	if (!output->gone)
+		ring_write(&output->ring, frame->bytes, frame->len);
+	if (frame->len)
+		relay->last_byte = frame->bytes[frame->len - 1];
+	output_flush(output);
+}
+
 /* Takes whole frames out of what was received, as long as outputs have room. */
 static int take_frames(struct relay *relay, struct error *err)
 {
@@ -145,17 +156,11 @@ static int take_frames(struct relay *relay, struct error *err)
 			return got;
 		switch (frame.type) {
 		case SESSION_FRAME_STDOUT:
-		case SESSION_FRAME_STDERR: {
-			struct output *output =
-				&relay->outputs[frame.type ==
-						SESSION_FRAME_STDERR];
-
-			if (!output->gone)
-				ring_write(&output->ring, frame.bytes,
-					   frame.len);
-			output_flush(output);
+			take_output(relay, &relay->outputs[0], &frame);
 			break;
-		}
+		case SESSION_FRAME_STDERR:
+			take_output(relay, &relay->outputs[1], &frame);
+			break;
 		case SESSION_FRAME_EXIT:
 			relay->connection_open = false;
 			finish(relay, CLIENT_EXITED, frame.exit_code);
@@ -347,6 +352,10 @@ int relay_run(const struct relay_setup *setup, struct client_result *result,
 	if (!failed)
 		failed = run(&relay, err);
 	terminal_restore();
+	/* as a shell does it after "^C" */
+	if (relay.raw && !failed && result->exit_code == 128 + SIGINT &&
+	    relay.last_byte != '\n' && write(1, "\n", 1) < 0)
+		failed = error_set(err, errno, "terminal");
 	if (relay.raw && (failed || result->end == CLIENT_DETACHED))
 		terminal_reset_modes(1);
 	output_close(&relay.outputs[0]);

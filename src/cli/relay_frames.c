@@ -13,7 +13,6 @@
 #include "base/error.h"
 #include "base/text.h"
 #include "ipc/control.h"
-#include "proto/cursor.h"
 
 #define IN_BYTES (1024u * 1024)
 #define OUT_BYTES (SESSION_STDIN_WINDOW * 2)
@@ -58,11 +57,23 @@ int relay_frames_receive(struct relay_frames *frames, struct error *err)
 	return 0;
 }
 
-static int take_window(struct relay_frames *frames, struct cursor *cursor)
+/* The whole payload as one number, little-endian. */
+static int payload_u32(const struct relay_frame *frame, uint32_t *value)
 {
-	uint32_t more = cursor_u32(cursor);
+	if (frame->len != 4)
+		return -1;
+	*value = 0;
+	for (int i = 3; i >= 0; i--)
+		*value = *value << 8 | frame->bytes[i];
+	return 0;
+}
 
-	if (!cursor_done(cursor) || more > SESSION_STDIN_WINDOW ||
+static int take_window(struct relay_frames *frames,
+		       const struct relay_frame *frame)
+{
+	uint32_t more;
+
+	if (payload_u32(frame, &more) < 0 || more > SESSION_STDIN_WINDOW ||
 	    frames->window > SESSION_STDIN_WINDOW - more)
 		return -1;
 	frames->window += more;
@@ -73,7 +84,6 @@ static int take_window(struct relay_frames *frames, struct cursor *cursor)
 static int interpret(struct relay_frames *frames, struct relay_frame *frame,
 		     struct error *err)
 {
-	struct cursor cursor = cursor_over(frame->bytes, frame->len);
 	char why[256];
 	uint32_t status;
 
@@ -82,8 +92,7 @@ static int interpret(struct relay_frames *frames, struct relay_frame *frame,
 	case SESSION_FRAME_STDERR:
 		return 0;
 	case SESSION_FRAME_EXIT:
-		status = cursor_u32(&cursor);
-		if (!cursor_done(&cursor))
+		if (payload_u32(frame, &status) < 0)
 			break;
 		frame->exit_code = child_exit_code((int)status);
 		return 0;
@@ -92,7 +101,7 @@ static int interpret(struct relay_frames *frames, struct relay_frame *frame,
 			       sizeof(why));
 		return error_set(err, 0, "the sandbox has ended: %s", why);
 	case SESSION_FRAME_WINDOW:
-		if (take_window(frames, &cursor) == 0)
+		if (take_window(frames, frame) == 0)
 			return 1;
 		break;
 	default:
@@ -160,22 +169,18 @@ void relay_frames_send(struct relay_frames *frames,
 void relay_frames_send_u32(struct relay_frames *frames,
 			   enum session_frame_type type, uint32_t value)
 {
-	uint8_t bytes[4];
-	struct writer writer = writer_over(bytes, sizeof(bytes));
+	const uint8_t bytes[4] = { (uint8_t)value, (uint8_t)(value >> 8),
+				   (uint8_t)(value >> 16),
+				   (uint8_t)(value >> 24) };
 
-	writer_u32(&writer, value);
 	relay_frames_send(frames, type, bytes, sizeof(bytes));
 }
 
 void relay_frames_send_size(struct relay_frames *frames, uint16_t rows,
 			    uint16_t cols)
 {
-	uint8_t bytes[4];
-	struct writer writer = writer_over(bytes, sizeof(bytes));
-
-	writer_u16(&writer, rows);
-	writer_u16(&writer, cols);
-	relay_frames_send(frames, SESSION_FRAME_RESIZE, bytes, sizeof(bytes));
+	relay_frames_send_u32(frames, SESSION_FRAME_RESIZE,
+			      (uint32_t)cols << 16 | rows);
 }
 
 bool relay_frames_waiting(const struct relay_frames *frames)

@@ -17,6 +17,7 @@
 #include "base/own.h"
 #include "base/text.h"
 #include "cli/store.h"
+#include "provision/machine.h"
 
 static int differs(const struct sandbox *sandbox, const char *what,
 		   const char *has, const char *asked, struct error *err)
@@ -74,6 +75,7 @@ static int compare(const struct request *request, const struct sandbox *sandbox,
 		   struct error *err)
 {
 	const struct sandbox_record *record = &sandbox->record;
+	uint64_t disk_bytes = request->disk_bytes;
 
 	if (request->remove_at_end && !record->remove_at_end)
 		return error_set(err, 0,
@@ -100,9 +102,12 @@ static int compare(const struct request *request, const struct sandbox *sandbox,
 		return size_differs(sandbox, "memory",
 				    (uint64_t)record->memory_mib << 20,
 				    (uint64_t)request->memory_mib << 20, err);
-	if (request->disk_bytes && request->disk_bytes != record->disk_bytes)
+	/* sizes are rounded when a sandbox is made */
+	if (disk_bytes && machine_check_disk(&disk_bytes, err) < 0)
+		return -1;
+	if (disk_bytes && disk_bytes != record->disk_bytes)
 		return size_differs(sandbox, "a disk of", record->disk_bytes,
-				    request->disk_bytes, err);
+				    disk_bytes, err);
 	return 0;
 }
 

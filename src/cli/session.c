@@ -34,10 +34,11 @@ static int refused(const char *program, const struct session_wish *wish,
 		return COMMAND_NOT_EXECUTABLE;
 	}
 	if (!strcmp(refusal->stage, "user"))
-		error_prefix(err, "user %s", wish->user ? wish->user : "agent");
-	else if (!strcmp(refusal->stage, "folder"))
-		error_prefix(err, "folder %s",
-			     wish->folder ? wish->folder : "of the user");
+		return error_set(err, 0, "the sandbox has no user %s",
+				 wish->user ? wish->user : "agent");
+	if (!strcmp(refusal->stage, "folder"))
+		return error_set(err, code, "folder %s of the sandbox",
+				 wish->folder ? wish->folder : "~");
 	return -1;
 }
 

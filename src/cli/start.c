@@ -11,7 +11,6 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <stdio.h>
 #include <string.h>
 #include <sys/socket.h>
 #include <time.h>
@@ -26,7 +25,6 @@
 #include "cli/create.h"
 #include "cli/launch.h"
 #include "cli/plan.h"
-#include "cli/progress_view.h"
 #include "cli/store.h"
 
 #define ATTEMPTS 5
@@ -119,11 +117,7 @@ static int start_again_with_tcg(struct sandbox *sandbox, struct plan *plan,
 	bool cold = !fresh || !record->warm_key;
 
 	machine_accel_failed(err->text);
-	progress_view_clear();
-	fprintf(stderr,
-		"bawn: %s does not start under KVM (%s); starting it by "
-		"emulation (TCG)\n",
-		record->name, err->text);
+	plan_say_no_kvm(err->text);
 	if (plan_without_kvm(plan, cold, err) < 0)
 		return -1;
 	if (!cold) {
