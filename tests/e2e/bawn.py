@@ -279,7 +279,7 @@ class Screen:
             raise AssertionError(f"{pattern!r} not on the screen:\n{last[0]}") from None
 
     def exit_code(self, seconds=30):
-        return int(self.see(r"^EXIT:(\d+)", seconds).group(1))
+        return int(self.see(r"EXIT:(\d+)", seconds).group(1))
 
     def close(self):
         self.tmux("kill-server")

@@ -188,9 +188,10 @@ def test_run_d_starts_without_attaching(bawn):
 
 
 def test_logs_show_console_and_supervisor(bawn):
-    name = bawn.create("--cold")
-    out = bawn("logs", name).out
-    assert "bawn-supervisor" in out and "Linux version" in out
+    name = bawn.create()
+    bawn.sh(name, "echo said by the guest > /dev/console")
+    wait(lambda: "said by the guest" in bawn("logs", name).out)
+    assert "bawn-supervisor" in bawn("logs", name).out
 
 
 def test_logs_carry_no_terminal_escapes_of_the_guest(bawn, box):
