@@ -176,8 +176,7 @@ static void on_session_start(void *ctx, struct session *session,
 			      json_pack("{s:I, s:b}", "session",
 					(json_int_t)reply->session, "main",
 					session->main));
-	else if (session->main && sandbox->spec->agent_once)
-		sandbox_stop(sandbox, ONCE_STOP_MS);
+	/* one that did not start may be tried again with another command */
 }
 
 static void on_session_exit(void *ctx, struct session *session, uint32_t status)
