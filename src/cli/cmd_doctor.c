@@ -164,6 +164,15 @@ static void check_landlock(struct finding *finding)
 		    layers()->landlock_abi);
 }
 
+static void check_seccomp(struct finding *finding)
+{
+	if (layers()->seccomp)
+		found(finding, VERDICT_PASS, "filters work", "");
+	else
+		found(finding, VERDICT_FAIL, "the kernel takes no filter",
+		      "use a kernel with CONFIG_SECCOMP_FILTER");
+}
+
 static void check_confinement(struct finding *finding)
 {
 	const char *rung = isolate_rung(layers());
@@ -341,6 +350,7 @@ static const struct {
 	{ "template", check_template },
 	{ "namespaces", check_namespaces },
 	{ "Landlock", check_landlock },
+	{ "seccomp", check_seccomp },
 	{ "confinement of QEMU", check_confinement },
 	{ "memory", check_memory },
 	{ "disk space", check_space },
