@@ -5,7 +5,12 @@
 #include "provision/host_cpu.h"
 
 #include <fcntl.h>
+#include <stdint.h>
 #include <string.h>
+#include <time.h>
+#if defined(__x86_64__)
+#include <x86intrin.h>
+#endif
 
 #include "base/buffer.h"
 #include "base/fileio.h"
@@ -70,3 +75,76 @@ bool host_cpu_can_virtualise(void)
 	return flags && (host_cpu_has_word(flags, "vmx") ||
 			 host_cpu_has_word(flags, "svm"));
 }
+
+#if defined(__x86_64__)
+#define MEASURE_NS 4000000
+
+static uint64_t now_ns(void)
+{
+	struct timespec now = { 0 };
+
+	clock_gettime(CLOCK_MONOTONIC_RAW, &now);
+	return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
+}
+
+/* The counter between two looks at the clock, and how far they were apart. */
+static uint64_t look(uint64_t *clock_ns, uint64_t *spread)
+{
+	uint64_t before = __rdtsc(), after;
+
+	*clock_ns = now_ns();
+	after = __rdtsc();
+	*spread = after - before;
+	return before + (after - before) / 2;
+}
+
+/* Several looks: one that was interrupted is told by its spread. */
+static uint64_t good_look(uint64_t *clock_ns)
+{
+	uint64_t best = UINT64_MAX, counter = 0;
+
+	for (int i = 0; i < 8; i++) {
+		uint64_t ns, spread, this = look(&ns, &spread);
+
+		if (spread >= best)
+			continue;
+		best = spread;
+		counter = this;
+		*clock_ns = ns;
+	}
+	return counter;
+}
+
+static unsigned measure_khz(void)
+{
+	struct timespec pause = { .tv_nsec = MEASURE_NS };
+	uint64_t begin_ns, end_ns;
+	uint64_t begin = good_look(&begin_ns), end;
+
+	nanosleep(&pause, NULL);
+	end = good_look(&end_ns);
+	if (end <= begin || end_ns <= begin_ns)
+		return 0;
+	return (unsigned)((end - begin) * 1000000 / (end_ns - begin_ns));
+}
+
+unsigned host_cpu_tsc_khz(void)
+{
+	static int known = -1;
+
+	if (known < 0) {
+		AUTO_FREE char *flags = value("flags");
+
+		known = flags && host_cpu_has_word(flags, "constant_tsc") &&
+					host_cpu_has_word(flags, "nonstop_tsc")
+				? (int)measure_khz()
+				: 0;
+	}
+	return (unsigned)known;
+}
+#else
+unsigned host_cpu_tsc_khz(void)
+{
+	return 0;
+}
+#endif

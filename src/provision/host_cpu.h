@@ -11,6 +11,12 @@ char *host_cpu_model(void);
 /* The flags show vmx or svm. */
 bool host_cpu_can_virtualise(void);
 
+/*
+ * Frequency of the time stamp counter, measured in some milliseconds, once;
+ * 0 when it is not one to rely on.
+ */
+unsigned host_cpu_tsc_khz(void);
+
 /* Pure: the value of the first line that begins with key; malloc'd or NULL. */
 char *host_cpu_value(const char *text, const char *key);
 /* Pure: is word among the words of text. */

@@ -21,6 +21,7 @@
 #include "base/mem.h"
 #include "base/own.h"
 #include "base/text.h"
+#include "provision/host_cpu.h"
 #include "provision/records.h"
 #include "state/digest.h"
 #include "state/paths.h"
@@ -281,14 +282,31 @@ const char *machine_cpu_model(enum start_accel accel)
 
 /*
  * Under TCG address randomisation defeats the translation cache, and there is
- * no speculation to mitigate. Its time stamp counter is the host's, the same
- * on all CPUs; left to itself the kernel distrusts it and reads the HPET, an
- * exit for each look at the clock.
+ * no speculation to mitigate.
  */
-const char *machine_kernel_args(enum start_accel accel)
+const char *machine_kernel_args_fixed(enum start_accel accel)
 {
 	if (accel == START_ACCEL_KVM)
 		return "console=ttyS0 panic=-1 reboot=t quiet";
 	return "console=ttyS0 panic=-1 reboot=t quiet norandmaps "
-	       "mitigations=off tsc=reliable no_timer_check";
+	       "mitigations=off no_timer_check";
+}
+
+/*
+ * Under TCG the guest's time stamp counter is the host's, the same on all
+ * CPUs. Left to itself the kernel distrusts it and reads the HPET, which costs
+ * an exit for each look at the clock; and it takes a fifth of a second to find
+ * out the frequency, badly on a busy host.
+ */
+const char *machine_kernel_args(enum start_accel accel)
+{
+	static char text[256];
+	const char *fixed = machine_kernel_args_fixed(accel);
+	unsigned khz = accel == START_ACCEL_TCG ? host_cpu_tsc_khz() : 0;
+
+	if (!khz)
+		return fixed;
+	text_format(text, sizeof(text), "%s tsc=reliable tsc_early_khz=%u",
+		    fixed, khz);
+	return text;
 }

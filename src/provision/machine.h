@@ -41,8 +41,10 @@ int machine_accel(const char *asked, const struct progress *progress,
 void machine_accel_failed(const char *why);
 
 const char *machine_cpu_model(enum start_accel accel); /* "max,la57=off" */
-/* Kernel command line for a boot under this accelerator. */
+/* Kernel command line for a boot under this accelerator; static. */
 const char *machine_kernel_args(enum start_accel accel);
+/* The part of it that is the same whenever it is asked for. */
+const char *machine_kernel_args_fixed(enum start_accel accel);
 
 /* Defaults and limits of cpus, memory and disk; errors say what the host has.
  */

@@ -19,8 +19,9 @@
 enum {
 	READ_BYTES = 16384,
 	BURST_BYTES = 256 * 1024, /* a whole boot with all its messages */
-	BYTES_A_SECOND = 64 * 1024,
+	BYTES_A_SECOND = 8 * 1024,
 	REFILL_MS = 250,
+	FLOOD_PAUSE_MS = 20, /* the port writes single bytes: collect some */
 	DRAIN_ROUNDS = 32,
 };
 
@@ -133,6 +134,10 @@ static void on_console(struct source *source, uint32_t events)
 	console->tokens -=
 		(size_t)got < console->tokens ? (size_t)got : console->tokens;
 	take_bytes(console, bytes, (size_t)got);
+	if (console->tokens < BURST_BYTES / 2 && source->loop) {
+		loop_wait_for(source, 0);
+		timer_start(console->loop, &console->refill, FLOOD_PAUSE_MS);
+	}
 }
 
 void console_drain(struct console *console)
