@@ -294,9 +294,9 @@ const char *machine_kernel_args_fixed(enum start_accel accel)
 
 /*
  * Under TCG the guest's time stamp counter is the host's, the same on all
- * CPUs. Left to itself the kernel distrusts it and reads the HPET, which costs
- * an exit for each look at the clock; and it takes a fifth of a second to find
- * out the frequency, badly on a busy host.
+ * CPUs. Left to itself the kernel finds it unsynchronised and reads the HPET,
+ * an emulated device, for each look at the clock; and its own calibration was
+ * seen to be off by a thousandth on a busy host until it was refined.
  */
 const char *machine_kernel_args(enum start_accel accel)
 {

@@ -61,7 +61,7 @@ static void add_machine(struct args *args, const struct start_spec *spec)
 	option(args, "-sandbox",
 	       "on,obsolete=deny,elevateprivileges=deny,spawn=deny,"
 	       "resourcecontrol=deny");
-	/* Boots an unpacked kernel by PVH; a third faster than SeaBIOS. */
+	/* Boots an unpacked kernel by PVH, sooner than SeaBIOS does. */
 	option(args, "-bios", "qboot.rom");
 }
 
