@@ -80,6 +80,13 @@ static void prepare(struct guest *guest, const struct message *message)
 	sync();
 }
 
+static bool have_children(void)
+{
+	siginfo_t info;
+
+	return !waitid(P_ALL, 0, &info, WEXITED | WNOHANG | WNOWAIT);
+}
+
 static void stop(struct guest *guest, const struct message *message)
 {
 	if (guest->state == GUEST_STOPPING)
@@ -90,7 +97,8 @@ static void stop(struct guest *guest, const struct message *message)
 	sessions_resume(&guest->sessions);
 	power_ask_all();
 	sessions_hang_up(&guest->sessions);
-	timer_start(guest->loop, &guest->stop, STOP_MS);
+	/* Without a child no SIGCHLD will tell us that the last one ended. */
+	timer_start(guest->loop, &guest->stop, have_children() ? STOP_MS : 0);
 }
 
 static void on_stop_timer(struct timer *timer)

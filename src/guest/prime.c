@@ -74,7 +74,10 @@ static void run_child(struct session_child *child,
 		.type = MESSAGE_SESSION_START,
 		.session_start = { .flags = SESSION_NO_OUTPUT,
 				   .argv = { .count = program->argc,
-					     .first = program->argv } },
+					     .first = program->argv },
+				   /* what was typed here is not the user's */
+				   .env = { .count = 1,
+					    .first = "HISTFILE=/dev/null" } },
 	};
 	AUTO_CLOSE int terminal = program->typed ? pty_open(24, 80) : -1;
 	uint8_t bytes[256];
