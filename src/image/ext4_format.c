@@ -130,7 +130,7 @@ static void reserve_inodes(ext2_filsys fs)
 static int add_journal(ext2_filsys fs, struct error *err)
 {
 	blk64_t blocks = ext2fs_blocks_count(fs->super);
-	int journal = blocks >= 16 * JOURNAL_BLOCKS
+	int journal = blocks >= 16ull * JOURNAL_BLOCKS
 			      ? JOURNAL_BLOCKS
 			      : ext2fs_default_journal_size(blocks);
 	errcode_t code;

@@ -88,14 +88,18 @@ static int find_of(int store_fd, const struct kernel_source *source,
 static int find(int store_fd, const char *forced, struct kernel *kernel,
 		struct error *err)
 {
-	*kernel = (struct kernel){ 0 };
 	for (size_t i = 0; kernel_sources[i].name; i++) {
+		struct kernel found = { 0 };
+
 		if (!is_wanted(&kernel_sources[i], forced))
 			continue;
-		if (find_of(store_fd, &kernel_sources[i], kernel, err) == 0)
+		if (find_of(store_fd, &kernel_sources[i], &found, err) == 0) {
+			*kernel = found;
 			return 0;
-		kernel_release(kernel);
+		}
+		kernel_release(&found);
 	}
+	*kernel = (struct kernel){ 0 };
 	return error_set(err, ENOENT, "the guest kernel is not there yet");
 }
 
@@ -147,7 +151,7 @@ static int make_from(int store_fd, const struct kernel_source *source,
 	kernel_raw_release(&raw);
 	progress_done(progress);
 	(void)fileio_remove_tree(store_fd, TEMP, NULL);
-	if (result < 0)
+	if (result < 0 || !key)
 		return -1;
 	return fileio_replace(store_fd, name, key, strlen(key), 0600,
 			      FILEIO_SYNC, err);
@@ -168,7 +172,7 @@ static int make(int store_fd, const char *forced,
 		    0)
 			return 0;
 		log_debug("kernel from %s: %s", kernel_sources[i].name,
-			 why.text);
+			  why.text);
 		(void)text_format(all + used, sizeof(all) - used, "%s%s",
 				  used ? "; and " : "", why.text);
 	}

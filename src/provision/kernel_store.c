@@ -114,7 +114,7 @@ static int put_module(int out_fd, const struct module *module,
 {
 	AUTO_FREE char *name = xasprintf("modules/%s.ko", module->name);
 	AUTO_FREE void *bytes = NULL;
-	size_t len;
+	size_t len = 0;
 
 	if (read_module(NULL, module->path, &bytes, &len, err) < 0 ||
 	    fileio_replace(out_fd, name, bytes, len, 0444, 0, err) < 0)

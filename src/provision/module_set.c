@@ -131,7 +131,7 @@ static int choose(struct resolver *resolver, const char *wanted, unsigned depth,
 	char name[NAME_BYTES], depends[DEPENDS_BYTES], file[NAME_BYTES + 4];
 	const struct module *module;
 	AUTO_FREE void *bytes = NULL;
-	size_t len;
+	size_t len = 0;
 
 	if (depth > DEPTH_MAX)
 		return error_set(err, 0, "modules depend on each other");
@@ -196,6 +196,7 @@ int module_set_resolve(struct module_set *set, const char *list,
 		result = error_set(err, 0, "%s: cannot be read", tree);
 	else
 		result = choose_list(&resolver, list, err);
+	walk_into = NULL;
 	module_set_release(&all);
 	if (result < 0)
 		module_set_release(set);

@@ -194,7 +194,7 @@ static int fill_args(struct template_build *build, enum mode mode,
 	args_add(args, "--skip=chroot/policy-rc.d");
 	args_add(args, "--aptopt=Acquire::Languages \"none\"");
 	args_take(args, join(ini->packages));
-	for (size_t i = 0; ini->excludes[i] && i < 16; i++)
+	for (size_t i = 0; i < 16 && ini->excludes[i]; i++)
 		args_take(args, xasprintf("--dpkgopt=path-exclude=%s",
 					  ini->excludes[i]));
 	args_add(args, "--extract-hook=printf '#!/bin/sh\\nexit 101\\n' "
@@ -222,7 +222,7 @@ static const char *const *environment(const struct template_build *build,
 	const char *folder = getenv("TMPDIR");
 	size_t n = 0;
 
-	while (common[n] && n < 30) {
+	while (n < 30 && common[n]) {
 		env[n] = common[n];
 		n++;
 	}

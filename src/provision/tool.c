@@ -70,7 +70,7 @@ int tool_wait(struct child *child, const char *name, int log_fd,
 	char line[300];
 	int status;
 
-	while (poll(&wait, 1, tick ? TICK_MS : -1) == 0)
+	while (tick && poll(&wait, 1, TICK_MS) == 0)
 		tick(ctx);
 	if (child_wait(child, &status, err) < 0)
 		return -1;

@@ -41,6 +41,7 @@ static int put_text(char *field, size_t size, const char *text)
 
 	if (len > size)
 		return -1;
+	/* NOLINTNEXTLINE(bugprone-not-null-terminated-result) */
 	memcpy(field, text, len);
 	return 0;
 }

@@ -10,6 +10,7 @@ import io
 import json
 import os
 import pathlib
+import random
 import re
 import subprocess
 import tarfile
@@ -62,6 +63,8 @@ def image(request, tmp_path):
                               pass_fds=[fd], timeout=300,
                               preexec_fn=become(request.param))
         os.close(fd)
+        if done.returncode:
+            os.truncate(path, 0)
         return Result(done.returncode, done.stdout.decode(),
                       done.stderr.decode(), path)
 
@@ -327,6 +330,92 @@ def test_later_entries_replace_earlier_ones(image):
     assert "Links: 1" in debugfs(done.path, "stat b")
     assert "Type: symlink" in debugfs(done.path, "stat dir")
     assert content(done.path, "/l") == b"file"
+
+
+def random_entry(dice, names):
+    name = "/".join(dice.choice("abcd") * dice.choice([1, 1, 90])
+                    for _ in range(dice.randint(1, 3)))
+    kind = dice.choice([tarfile.REGTYPE] * 4 + [
+        tarfile.DIRTYPE, tarfile.SYMTYPE, tarfile.LNKTYPE, tarfile.FIFOTYPE,
+        tarfile.CHRTYPE])
+    fields = {"uid": dice.randint(0, 1 << 20), "mode": 0o700}
+    data = b""
+    if kind == tarfile.REGTYPE:
+        data = dice.randbytes(dice.choice([0, 1, 4095, 4096, 4097, 70000]))
+    elif kind == tarfile.SYMTYPE:
+        fields["linkname"] = "t" * dice.choice([1, 59, 60, 61, 1000])
+    elif kind == tarfile.LNKTYPE:
+        if not names:
+            return None
+        fields["linkname"] = dice.choice(names)
+    if kind != tarfile.LNKTYPE and dice.random() < 0.4:
+        fields["pax_headers"] = {
+            f"SCHILY.xattr.user.{i}": "v" * dice.choice([1, 60, 900])
+            for i in range(dice.randint(1, 3))}
+    if kind in (tarfile.REGTYPE, tarfile.FIFOTYPE):
+        names.append(name)
+    return entry(name, kind, data, **fields)
+
+
+def first_refused(image, entries):
+    low, high = 0, len(entries) - 1
+    while low < high:
+        middle = (low + high) // 2
+        done = image("ext4", make_tar(entries[:middle + 1]), "--size", "32M")
+        low, high = (low, middle) if done.code else (middle + 1, high)
+    return low
+
+
+def expected(entries):
+    """What lies where after the last entry: path to content, None if no file."""
+    tree = {}
+    for info, data in entries:
+        value = data if info.isreg() else None
+        if info.islnk():
+            value = tree.get(info.linkname)
+            if info.linkname == info.name:
+                continue
+        if not (info.isdir() and tree.get(info.name, 0) == "folder"):
+            for path in [p for p in tree
+                         if p == info.name or p.startswith(info.name + "/")]:
+                del tree[path]
+        tree[info.name] = "folder" if info.isdir() else value
+        parts = info.name.split("/")
+        for i in range(1, len(parts)):
+            tree["/".join(parts[:i])] = "folder"
+    return {path: data for path, data in tree.items()
+            if isinstance(data, bytes)}
+
+
+def check_content(path, entries, folder):
+    folder.mkdir()
+    debugfs(path, f'rdump / "{folder}"')
+    want = expected(entries)
+    for name, data in want.items():
+        assert (folder / name).read_bytes() == data, name
+    found = [os.path.join(top, name) for top, _, names in os.walk(folder)
+             for name in names]
+    found = [file for file in found if not os.path.islink(file)]
+    assert len(found) == len(want)
+
+
+def test_random_archives_are_clean(image, tmp_path):
+    """Whatever replaces whatever: an image is clean, or there is none."""
+    seeds = int(os.environ.get("BAWN_TEST_SEEDS", "12"))
+    for seed in range(seeds):
+        dice = random.Random(seed)
+        names = []
+        entries = [random_entry(dice, names)
+                   for _ in range(dice.randint(20, 60))]
+        entries = [one for one in entries if one]
+        done = image("ext4", make_tar(entries), "--size", "32M")
+        while done.code:
+            assert done.code == 1 and done.err.count("\n") == 1
+            del entries[first_refused(image, entries)]
+            done = image("ext4", make_tar(entries), "--size", "32M")
+        fsck(done.path)
+        check_content(done.path, entries, tmp_path / f"seed{seed}")
+        done.path.unlink()
 
 
 def test_parents_that_were_not_named_are_made(image):
