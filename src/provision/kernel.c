@@ -100,7 +100,8 @@ static int find(int store_fd, const char *forced, struct kernel *kernel,
 		kernel_release(&found);
 	}
 	*kernel = (struct kernel){ 0 };
-	return error_set(err, ENOENT, "the guest kernel is not there yet");
+	(void)error_set(err, ENOENT, "the guest kernel is not there yet");
+	return -1;
 }
 
 int kernel_find(struct kernel *kernel, struct error *err)

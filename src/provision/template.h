@@ -14,7 +14,8 @@
 struct error;
 struct progress;
 
-struct template {
+struct template
+{
 	char *name;
 	char *id;   /* "sha256:…" of the tar stream that it was made from */
 	char *disk; /* absolute path of the raw ext4 image */

@@ -58,7 +58,7 @@ static void values_are_found(void)
 	CHECK(find("depends") == 1 && !strcmp(value, "virtio,virtio_ring"));
 	CHECK(find("license") == 1 && !strcmp(value, "GPL"));
 	CHECK(find("name") == 1 && !strcmp(value, "x"));
-	CHECK(find("nam") == 0 && !strcmp(value, ""));
+	CHECK(find("na") == 0 && !strcmp(value, ""));
 	CHECK(find("alias") == 0);
 }
 
