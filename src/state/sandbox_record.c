@@ -147,6 +147,32 @@ static int save_object(int folder_fd, const char *file, json_t *object,
 			      err);
 }
 
+/*
+ * On a full disk there is no room for a second file, but the first one's block
+ * is there: "the disk is full" is what must get through then. One write, with
+ * blanks over what was longer, so that a reader never sees a mixture.
+ */
+static int overwrite_object(int folder_fd, const char *file, json_t *object,
+			    struct error *err)
+{
+	AUTO_FREE char *text = json_dumps(object, JSON_INDENT(2));
+	AUTO_BUFFER struct buffer padded = BUFFER_INIT(FILE_MAX);
+	AUTO_CLOSE int fd =
+		openat(folder_fd, file, O_WRONLY | O_NOFOLLOW | O_CLOEXEC);
+	struct stat st;
+
+	if (fd < 0 || fstat(fd, &st) < 0)
+		return error_set(err, errno, "%s", file);
+	if (!text || buffer_append(&padded, text, strlen(text)) < 0)
+		return error_set(err, 0, "%s: text is not UTF-8", file);
+	while ((off_t)padded.len < st.st_size)
+		if (buffer_append(&padded, " ", 1) < 0)
+			return error_set(err, EFBIG, "%s", file);
+	if (fileio_write_all(fd, padded.data, padded.len, err) < 0)
+		return error_prefix(err, "%s", file);
+	return 0;
+}
+
 static int bad_field(const char *key, struct error *err)
 {
 	return error_set(err, 0, RECORD_FILE ": field \"%s\" is wrong", key);
@@ -402,6 +428,7 @@ int sandbox_state_save(int folder_fd, const struct sandbox_state *state,
 		       struct error *err)
 {
 	AUTO(json) json_t *object = json_object();
+	struct error full = { 0 };
 
 	json_object_set_new(object, "status",
 			    json_string(sandbox_status_name(state->status)));
@@ -411,5 +438,11 @@ int sandbox_state_save(int folder_fd, const struct sandbox_state *state,
 			    json_integer(state->supervisor_pid));
 	json_object_set_new(object, "qemu_pid", json_integer(state->qemu_pid));
 	json_object_set_new(object, "since", json_integer(state->since));
-	return save_object(folder_fd, STATE_FILE, object, 0, err);
+	if (save_object(folder_fd, STATE_FILE, object, 0, &full) == 0 ||
+	    (full.code == ENOSPC &&
+	     overwrite_object(folder_fd, STATE_FILE, object, &full) == 0))
+		return 0;
+	if (err)
+		*err = full;
+	return -1;
 }
