@@ -63,6 +63,7 @@ static bool is_wanted(const struct kernel_source *source, const char *forced)
 
 static int add_initramfs(struct kernel *kernel, struct error *err)
 {
+	/* NOLINTNEXTLINE(clang-analyzer-unix.Malloc): always filled anew */
 	AUTO_FREE char *folder = xstrdup(kernel->vmlinux);
 
 	*strrchr(folder, '/') = '\0';
