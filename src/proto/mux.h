@@ -58,7 +58,7 @@ struct mux_stream {
 	bool peer_eof;   /* nothing more will come after `in` is empty */
 	bool our_eof;    /* mux_stream_eof() was called */
 	bool closed;     /* CLOSE came, or a marker is expected (ECONNRESET);
-			    close_code says why; call _close() */
+			    close_code says why; call mux_stream_close() */
 	uint32_t close_code;
 
 	/* private */
@@ -68,7 +68,7 @@ struct mux_stream {
 	uint32_t may_send;  /* window left that the peer granted */
 	uint32_t ungranted; /* bytes taken that we have not granted again */
 	bool eof_sent;      /* EOF is queued or sent */
-	bool orphan; /* closed by us while its frame is half sent */
+	bool orphan;        /* closed by us while its frame is half sent */
 };
 
 struct mux { /* private */
@@ -90,8 +90,8 @@ struct mux { /* private */
 	size_t header_left, payload_left;
 
 	/* receiving */
-	struct buffer input;   /* a frame that is not complete yet */
-	struct frame incoming; /* its header, once input has it */
+	struct buffer input;          /* a frame that is not complete yet */
+	struct frame incoming;        /* its header, once input has it */
 	struct mux_stream *receiving; /* NULL: the DATA is dropped */
 	uint32_t data_left;           /* of the DATA frame under way */
 	bool awaiting_marker;

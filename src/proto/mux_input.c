@@ -33,7 +33,7 @@ static size_t search_marker(struct mux *mux, const uint8_t *bytes, size_t len)
 				memchr(bytes + i, mux->marker[0], len - i);
 
 			if (!first)
-				return len;
+				break;
 			i = (size_t)(first - bytes);
 		}
 		while (seen > 0 && bytes[i] != mux->marker[seen])
@@ -152,12 +152,12 @@ static int decode_header(struct mux *mux, const uint8_t *bytes,
 	return begin_data(mux, &mux->incoming, err);
 }
 
-static size_t collect(struct mux *mux, size_t upto, const uint8_t *bytes,
+static size_t collect(struct mux *mux, size_t limit, const uint8_t *bytes,
 		      size_t len)
 {
-	if (len > upto - mux->input.len)
-		len = upto - mux->input.len;
-	/* upto is at most the buffer's maximum: it cannot fail. */
+	if (len > limit - mux->input.len)
+		len = limit - mux->input.len;
+	/* limit is at most the buffer's maximum: it cannot fail. */
 	buffer_append(&mux->input, bytes, len);
 	return len;
 }
