@@ -5,14 +5,12 @@
 #include "cli/command.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <jansson.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
 
 #include "base/error.h"
-#include "base/fileio.h"
 #include "base/mem.h"
 #include "base/own.h"
 #include "base/text.h"
@@ -21,7 +19,7 @@
 #include "cli/store.h"
 #include "cli/table.h"
 #include "provision/template.h"
-#include "state/paths.h"
+#include "provision/warm.h"
 
 AUTO_DEFINE(json, json_t *, json_decref)
 AUTO_DEFINE(table, struct table *, table_free)
@@ -136,7 +134,7 @@ static int pull(const struct options *options, struct error *err)
 					    : TEMPLATE_USER;
 
 	if (place == TEMPLATE_SYSTEM && geteuid() != 0)
-		return error_set(err, EPERM,
+		return error_set(err, 0,
 				 "--system writes for every user: run it with "
 				 "sudo");
 	if (template_ensure(options->words[0], place, progress_view(), template,
@@ -164,48 +162,113 @@ const struct command command_template_pull = {
 	.run = pull,
 };
 
-static int check_unused(const char *name, struct error *err)
+/* "a, b and 3 more"; 0 when no sandbox stands on it. */
+static size_t users_of(const struct store *store, const char *name, char *list,
+		       size_t size)
 {
-	AUTO_STORE struct store store = STORE_INIT;
+	size_t count = 0, listed = 0;
 
-	if (store_open(&store, err) < 0)
-		return -1;
-	for (size_t i = 0; i < store.count; i++) {
+	list[0] = '\0';
+	for (size_t i = 0; i < store->count; i++) {
 		AUTO_SANDBOX struct sandbox sandbox = SANDBOX_INIT;
+		size_t len = strlen(list);
 
-		if (store_find(&store, store.names[i], &sandbox, NULL) == 0 &&
-		    !strcmp(sandbox.record.template_name, name))
-			return error_set(err, EBUSY,
-					 "template %s: sandbox %s stands on it",
-					 name, sandbox.record.name);
+		if (store_find(store, store->names[i], &sandbox, NULL) < 0 ||
+		    strcmp(sandbox.record.template_name, name))
+			continue;
+		count++;
+		if (len + SANDBOX_NAME_MAX + 32 > size)
+			continue;
+		listed++;
+		text_format(list + len, size - len, "%s%s", len ? ", " : "",
+			    store->names[i]);
 	}
+	if (listed < count) {
+		size_t len = strlen(list);
+
+		text_format(list + len, size - len, " and %zu more",
+			    count - listed);
+	}
+	return count;
+}
+
+static int check_unused(const struct store *store, const char *name,
+			struct error *err)
+{
+	char list[300];
+	size_t count = users_of(store, name, list, sizeof(list));
+
+	if (!count)
+		return 0;
+	return error_set(err, 0,
+			 "template %s: %zu sandbox%s on it (%s): remove %s "
+			 "first with `bawn rm`",
+			 name, count, count == 1 ? " stands" : "es stand", list,
+			 count == 1 ? "it" : "them");
+}
+
+/* Where it lies; a damaged one is to be removed too. */
+static int place_of(const char *name, enum template_place *place,
+		    struct error *err)
+{
+	struct template content = { 0 };
+	AUTO(template) struct template *template = &content;
+	struct error own = { 0 };
+
+	*place = TEMPLATE_USER;
+	if (template_find(name, template, &own) < 0) {
+		if (own.code == ENOENT)
+			*err = own;
+		return own.code == ENOENT ? -1 : 0;
+	}
+	if (template->system)
+		*place = TEMPLATE_SYSTEM;
 	return 0;
+}
+
+static int confirm(const char *name, enum template_place place,
+		   struct error *err)
+{
+	char question[256];
+
+	if (!isatty(0) || !isatty(2))
+		return error_set(err, 0,
+				 "template rm deletes %s: without a terminal "
+				 "it needs -f",
+				 name);
+	text_format(question, sizeof(question), "Remove template %s%s?", name,
+		    place == TEMPLATE_SYSTEM
+			    ? ", on which sandboxes of other users may stand"
+			    : "");
+	return print_ask(question) ? 0 : error_set(err, 0, "nothing removed");
 }
 
 static int rm(const struct options *options, struct error *err)
 {
-	struct template content = { 0 };
-	AUTO(template) struct template *template = &content;
+	AUTO_STORE struct store store = STORE_INIT;
 	const char *name = options->words[0];
-	AUTO_CLOSE int folder = -1;
+	enum template_place place;
+	AUTO_CLOSE int lock = -1;
 
-	if (template_find(name, template, err) < 0)
+	if (place_of(name, &place, err) < 0)
 		return -1;
-	if (template->system && geteuid() != 0)
-		return error_set(err, EPERM,
+	if (place == TEMPLATE_SYSTEM && geteuid() != 0)
+		return error_set(err, 0,
 				 "template %s belongs to all users of this "
-				 "machine",
+				 "machine: run it with sudo",
 				 name);
-	if (check_unused(template->name, err) < 0)
+	if (store_open(&store, err) < 0 ||
+	    check_unused(&store, name, err) < 0 ||
+	    (!options_flag(options, "force") && confirm(name, place, err) < 0))
 		return -1;
-	if (!options_flag(options, "force") &&
-	    (!isatty(0) || !print_ask("Remove the template?")))
-		return error_set(err, 0, "nothing removed (-f does not ask)");
-	folder = paths_open(template->system ? PATHS_SYSTEM : PATHS_DATA,
-			    "templates", err);
-	if (folder < 0)
+	/* once more, now that no sandbox can be added */
+	lock = store_lock(&store, err);
+	if (lock < 0 || store_list(&store, err) < 0 ||
+	    check_unused(&store, name, err) < 0 ||
+	    template_remove(name, place, err) < 0)
 		return -1;
-	return fileio_remove_tree(folder, template->name, err);
+	/* warm images that stood on it are of no use any more */
+	return warm_prune(NULL, err);
 }
 
 static const struct option_row rm_rows[] = {

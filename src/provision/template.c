@@ -10,11 +10,8 @@
 #include <string.h>
 #include <sys/stat.h>
 #include <sys/statvfs.h>
-#include <time.h>
 #include <unistd.h>
-#include <jansson.h>
 
-#include "base/buffer.h"
 #include "base/error.h"
 #include "base/fileio.h"
 #include "base/mem.h"
@@ -23,13 +20,10 @@
 #include "base/text.h"
 #include "provision/template_build.h"
 #include "provision/template_ini.h"
+#include "provision/template_manifest.h"
 #include "state/paths.h"
 
-#define VERSION 1
-#define JSON_MAX (64u << 10)
 #define NAMES_MAX 4096
-
-AUTO_DEFINE(json, json_t *, json_decref)
 
 const struct template_builder template_builders[] = {
 	{ "mmdebstrap", template_build_debian },
@@ -48,69 +42,47 @@ void template_release(struct template *template)
 
 /* ---- finding ---- */
 
-static int check_disk(int folder_fd, json_t *root, struct template *template,
-		      struct error *err)
+static int open_folder(enum paths_kind kind, const char *name, char **path,
+		       struct error *err)
 {
-	struct stat st;
+	AUTO_FREE char *sub = xasprintf("templates/%s", name);
+	int fd;
 
-	if (fstatat(folder_fd, "disk.ext4", &st, AT_SYMLINK_NOFOLLOW) < 0)
-		return error_set(err, errno, "disk.ext4");
-	/* Whoever can write a root disk decides what runs on it. */
-	if (!S_ISREG(st.st_mode) ||
-	    (st.st_uid != 0 && st.st_uid != geteuid()) ||
-	    (st.st_mode & (S_IWGRP | S_IWOTH)))
-		return error_set(err, EPERM,
-				 "disk.ext4 belongs to another "
-				 "user");
-	if (json_integer_value(json_object_get(root, "disk_bytes")) !=
-		    st.st_size ||
-	    (ino_t)json_integer_value(json_object_get(root, "disk_inode")) !=
-		    st.st_ino ||
-	    json_integer_value(json_object_get(root, "disk_mtime_ns")) !=
-		    (json_int_t)st.st_mtim.tv_sec * 1000000000 +
-			    st.st_mtim.tv_nsec)
-		return error_set(err, EBADMSG,
-				 "disk.ext4 was changed after it was made "
-				 "(remove the template and make it again)");
-	template->size_bytes = (uint64_t)st.st_size;
-	template->used_bytes = (uint64_t)st.st_blocks * 512;
-	return 0;
+	*path = paths_of(kind, sub, err);
+	if (!*path)
+		return -1;
+	fd = open(*path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	return fd >= 0 ? fd : error_set(err, errno, "%s", *path);
 }
 
 static int load_from(enum paths_kind kind, const char *name,
 		     struct template *template, struct error *err)
 {
-	AUTO_BUFFER struct buffer text = BUFFER_INIT(JSON_MAX);
-	AUTO_FREE char *sub = xasprintf("templates/%s", name);
-	AUTO_FREE char *folder = paths_of(kind, sub, err);
-	AUTO_CLOSE int folder_fd = -1;
-	AUTO(json) json_t *root = NULL;
-	const char *id, *source;
+	AUTO_FREE char *folder = NULL;
+	AUTO_CLOSE int folder_fd = open_folder(kind, name, &folder, err);
 
-	if (!folder)
-		return -1;
-	folder_fd = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	if (folder_fd < 0)
-		return error_set(err, errno, "%s", folder);
-	if (fileio_read(folder_fd, "template.json", &text, err) < 0)
 		return -1;
-	root = json_loadb((const char *)text.data, text.len, 0, NULL);
-	id = json_string_value(json_object_get(root, "id"));
-	source = json_string_value(json_object_get(root, "source"));
-	if (!id || !source ||
-	    json_integer_value(json_object_get(root, "version")) != VERSION)
-		return error_set(err, EBADMSG, "%s/template.json: damaged",
-				 folder);
-	if (check_disk(folder_fd, root, template, err) < 0)
+	if (template_manifest_load(folder_fd, template, err) < 0)
 		return error_prefix(err, "%s", folder);
 	template->name = xstrdup(name);
-	template->id = xstrdup(id);
-	template->source = xstrdup(source);
-	template->disk = xasprintf("%s/disk.ext4", folder);
-	template->created =
-		json_integer_value(json_object_get(root, "created"));
+	template->disk = xasprintf("%s/" TEMPLATE_DISK, folder);
 	template->system = kind == PATHS_SYSTEM;
 	return 0;
+}
+
+static int no_such(const char *name, struct error *err)
+{
+	char shown[80];
+
+	text_printable(name, strlen(name), shown, sizeof(shown));
+	error_set(err, 0,
+		  "there is no template \"%s\" (`bawn template ls` shows those "
+		  "there are; base and tiny are made when they are asked for)",
+		  shown);
+	if (err)
+		err->code = ENOENT;
+	return -1;
 }
 
 static int check_name(const char *name, struct error *err)
@@ -118,11 +90,9 @@ static int check_name(const char *name, struct error *err)
 	size_t len = strspn(name, "abcdefghijklmnopqrstuvwxyz"
 				  "ABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._-");
 
-	if (!*name || name[len] || name[0] == '.' || len > 128)
-		return error_set(err, ENOENT,
-				 "there is no template of that "
-				 "name");
-	return 0;
+	return *name && !name[len] && name[0] != '.' && len <= 128
+		       ? 0
+		       : no_such(name, err);
 }
 
 int template_find(const char *name, struct template *template,
@@ -143,7 +113,7 @@ int template_find(const char *name, struct template *template,
 			return error_prefix(err, "template %s", name);
 		}
 	}
-	return error_set(err, ENOENT, "template %s", name);
+	return no_such(name, err);
 }
 
 /* ---- making ---- */
@@ -166,41 +136,16 @@ static int check_space(int fd, const char *place, uint64_t needs,
 			 want, place, have);
 }
 
-static int write_manifest(int folder_fd, const struct template_build *build,
-			  struct error *err)
-{
-	AUTO(json) json_t *root = NULL;
-	AUTO_FREE char *text = NULL;
-	struct stat st;
-
-	if (fchmod(build->disk_fd, 0444) < 0 || fsync(build->disk_fd) < 0 ||
-	    fstat(build->disk_fd, &st) < 0)
-		return error_set(err, errno, "disk.ext4");
-	root = json_pack("{s:i, s:s, s:s, s:s, s:I, s:I, s:I, s:I}", "version",
-			 VERSION, "name", build->name, "id", build->id,
-			 "source", build->source, "created",
-			 (json_int_t)time(NULL), "disk_bytes",
-			 (json_int_t)st.st_size, "disk_inode",
-			 (json_int_t)st.st_ino, "disk_mtime_ns",
-			 (json_int_t)st.st_mtim.tv_sec * 1000000000 +
-				 st.st_mtim.tv_nsec);
-	text = root ? json_dumps(root, JSON_INDENT(1)) : NULL;
-	if (!text)
-		return error_set(err, 0, "template.json: cannot be written");
-	return fileio_replace(folder_fd, "template.json", text, strlen(text),
-			      0444, FILEIO_SYNC, err);
-}
-
 static int build_into(int out_fd, struct template_build *build,
 		      struct error *err)
 {
 	const struct template_builder *builder = template_builders;
 	AUTO_CLOSE int disk =
-		openat(out_fd, "disk.ext4",
+		openat(out_fd, TEMPLATE_DISK,
 		       O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
 
 	if (disk < 0)
-		return error_set(err, errno, "disk.ext4");
+		return error_set(err, errno, TEMPLATE_DISK);
 	build->disk_fd = disk;
 	while (builder->name && strcmp(builder->name, build->ini->builder) != 0)
 		builder++;
@@ -209,7 +154,7 @@ static int build_into(int out_fd, struct template_build *build,
 				 build->ini->builder);
 	if (builder->run(build, err) < 0)
 		return -1;
-	return write_manifest(out_fd, build, err);
+	return template_manifest_save(out_fd, build, err);
 }
 
 static int make_folder(int parent_fd, const char *name, mode_t mode,
@@ -342,7 +287,7 @@ int template_ensure(const char *name, enum template_place place,
 		return -1;
 	if (template_ini_load(name, &ini, &own) < 0) {
 		if (own.code == ENOENT)
-			return error_set(err, ENOENT, "template %s", name);
+			return no_such(name, err);
 		if (err)
 			*err = own;
 		return -1;
@@ -350,6 +295,44 @@ int template_ensure(const char *name, enum template_place place,
 	result = make_locked(name, place, &ini, progress, template, err);
 	template_ini_release(&ini);
 	return result < 0 ? error_prefix(err, "template %s", name) : 0;
+}
+
+/* ---- checking and removing ---- */
+
+int template_verify(const struct template *template, struct error *err)
+{
+	AUTO_FREE char *path = NULL;
+	AUTO_CLOSE int folder =
+		open_folder(template->system ? PATHS_SYSTEM : PATHS_DATA,
+			    template->name, &path, err);
+
+	if (folder < 0)
+		return -1;
+	return template_manifest_verify(folder, err);
+}
+
+int template_remove(const char *name, enum template_place place,
+		    struct error *err)
+{
+	AUTO_FREE char *store = NULL, *lock_name = NULL;
+	AUTO_CLOSE int store_fd = -1, lock = -1;
+	struct error busy = { 0 };
+
+	if (check_name(name, err) < 0)
+		return -1;
+	store_fd = open_store(place, &store, err);
+	if (store_fd < 0)
+		return -1;
+	lock_name = xasprintf(".lock-%s", name);
+	lock = fileio_lock(store_fd, lock_name, FILEIO_LOCK_TRY, &busy);
+	if (lock < 0)
+		return error_set(err, 0, "template %s: %s", name,
+				 busy.code == EWOULDBLOCK
+					 ? "another bawn is making it just now"
+					 : busy.text);
+	if (faccessat(store_fd, name, F_OK, AT_SYMLINK_NOFOLLOW) < 0)
+		return no_such(name, err);
+	return fileio_remove_tree(store_fd, name, err);
 }
 
 /* ---- listing ---- */
