@@ -87,6 +87,19 @@ static int check_early(const struct request *request, struct error *err)
 	return machine_check_disk(&disk_bytes, err);
 }
 
+/* The file system is as large as it is; a disk cannot be smaller. */
+static int check_disk_holds(const struct plan *plan, struct error *err)
+{
+	unsigned long long need = plan->template.size_bytes;
+
+	if (plan->disk_bytes >= need)
+		return 0;
+	return error_set(err, 0,
+			 "--disk %lluM: template %s needs at least %lluM",
+			 (unsigned long long)plan->disk_bytes >> 20,
+			 plan->template.name, (need + (1 << 20) - 1) >> 20);
+}
+
 int plan_new(const struct request *request, struct plan *plan,
 	     struct error *err)
 {
@@ -103,7 +116,8 @@ int plan_new(const struct request *request, struct plan *plan,
 		return -1;
 	if (template_ensure(name ? name : REQUEST_DEFAULT_TEMPLATE,
 			    TEMPLATE_USER, progress_view(), &plan->template,
-			    err) < 0)
+			    err) < 0 ||
+	    check_disk_holds(plan, err) < 0)
 		return -1;
 	if (request->cold || find_warm(plan, err) == 0)
 		return 0;

@@ -109,7 +109,8 @@ static int no_such(const struct store *store, const char *name,
 		   struct error *err)
 {
 	const char *best = NULL;
-	unsigned distance = 4;
+	/* of a short name every letter could have been meant */
+	unsigned distance = strlen(name) < 6 ? 2 : 4;
 	char shown[80];
 
 	for (size_t i = 0; i < store->count; i++) {
