@@ -4,15 +4,20 @@
  *
  * The supervisor is asked. One that does not answer is killed: QEMU dies with
  * it. It is killed by the pid that holds the lock, never by a pid read from a
- * file alone: that pid may belong to somebody else by now.
+ * file alone: that pid may belong to somebody else by now, and the file is
+ * written by a process that reads a guest's bytes.
  */
 #include "cli/halt.h"
 
+#include <dirent.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <jansson.h>
 #include <signal.h>
+#include <stdlib.h>
 #include <sys/pidfd.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
 #include <sys/time.h>
 #include <time.h>
 #include <unistd.h>
@@ -21,6 +26,7 @@
 #include "base/fileio.h"
 #include "base/loop.h"
 #include "base/own.h"
+#include "base/text.h"
 #include "cli/store.h"
 #include "ipc/control.h"
 #include "state/sandbox_record.h"
@@ -79,21 +85,69 @@ static int ask_to_stop(int folder, unsigned grace_ms, struct error *err)
 	return 0;
 }
 
+AUTO_DEFINE(dir, DIR *, closedir)
+
+/*
+ * Whether the process has the file open for writing, as only a supervisor has:
+ * whoever asks for the lock opens it for reading.
+ */
+static bool holds(pid_t pid, const struct stat *file)
+{
+	char path[64];
+	AUTO(dir) DIR *fds = NULL;
+	const struct dirent *entry;
+
+	text_format(path, sizeof(path), "/proc/%d/fd", (int)pid);
+	fds = opendir(path);
+	while (fds && (entry = readdir(fds))) {
+		struct stat link, target;
+
+		if (fstatat(dirfd(fds), entry->d_name, &target, 0) == 0 &&
+		    target.st_dev == file->st_dev &&
+		    target.st_ino == file->st_ino &&
+		    fstatat(dirfd(fds), entry->d_name, &link,
+			    AT_SYMLINK_NOFOLLOW) == 0 &&
+		    (link.st_mode & S_IWUSR))
+			return true;
+	}
+	return false;
+}
+
+/* The pid in state.json when it is true, else whoever it is; 0: nobody. */
+static pid_t find_holder(int folder, const struct stat *file)
+{
+	AUTO(dir) DIR *processes = NULL;
+	const struct dirent *entry;
+	struct sandbox_state state;
+
+	if (sandbox_state_load(folder, &state, NULL) == 0 &&
+	    state.supervisor_pid > 1 && holds(state.supervisor_pid, file))
+		return state.supervisor_pid;
+	processes = opendir("/proc");
+	while (processes && (entry = readdir(processes))) {
+		uint64_t pid;
+
+		if (text_to_u64(entry->d_name, 2, INT32_MAX, &pid) == 0 &&
+		    holds((pid_t)pid, file))
+			return (pid_t)pid;
+	}
+	return 0;
+}
+
 static int kill_supervisor(int folder, struct error *err)
 {
 	AUTO_CLOSE int pidfd = -1;
-	struct sandbox_state state;
+	struct stat file;
+	pid_t pid;
 
-	if (sandbox_state_load(folder, &state, err) < 0)
-		return -1;
-	if (state.supervisor_pid <= 1)
+	if (fstatat(folder, STORE_ALIVE_FILE, &file, AT_SYMLINK_NOFOLLOW) < 0)
+		return 0;
+	pid = find_holder(folder, &file);
+	if (!pid)
 		return error_set(err, 0, "its supervisor cannot be found");
-	pidfd = pidfd_open(state.supervisor_pid, 0);
-	/*
-	 * Held, looked at, then killed: while the lock is held its owner
-	 * lives, and state.json names the owner's pid.
-	 */
-	if (pidfd < 0 || !alive(folder))
+	pidfd = pidfd_open(pid, 0);
+	/* Held, looked at once more, then killed: it is the same process. */
+	if (pidfd < 0 || !alive(folder) || !holds(pid, &file))
 		return 0;
 	if (pidfd_send_signal(pidfd, SIGKILL, NULL, 0) < 0)
 		return error_set(err, errno, "killing its supervisor");
