@@ -8,6 +8,7 @@
  */
 #include "supervisor/profile.h"
 
+#include <fcntl.h>
 #include <stddef.h>
 
 const char *const profile_syscalls[] = {
@@ -28,8 +29,7 @@ const char *const profile_syscalls[] = {
 	/* new clients, and who they are */
 	"accept4",
 	"getsockopt",
-	/* non-blocking mode of a client; duplicate for getfd; locks */
-	"fcntl",
+	/* locks */
 	"flock",
 	/* state.json: written aside and renamed; console.log: turned over */
 	"openat",
@@ -73,7 +73,6 @@ const char *const profile_syscalls[] = {
 	"rt_sigprocmask",
 	"rt_sigreturn",
 	"gettid",
-	"tgkill",
 	/* own numbers, for state.json and temporary names */
 	"getpid",
 	"getuid",
@@ -88,4 +87,21 @@ const char *const profile_syscalls[] = {
 
 const char *const profile_syscalls_enosys[] = {
 	"rseq", "set_robust_list", "sched_getaffinity", "ioctl", NULL,
+};
+
+#define INT UINT64_C(0xffffffff)
+
+/* Others of the same uid may be the user's own processes: no signal to them. */
+const struct isolate_argument profile_arguments[] = {
+	/* libc's abort() */
+	{ "tgkill", 0, INT, ISOLATE_OWN_PID },
+	/* non-blocking mode of a client; duplicate for getfd; never F_SETOWN,
+	 * which has the kernel send signals */
+	{ "fcntl", 1, INT, F_DUPFD },
+	{ "fcntl", 1, INT, F_DUPFD_CLOEXEC },
+	{ "fcntl", 1, INT, F_GETFD },
+	{ "fcntl", 1, INT, F_SETFD },
+	{ "fcntl", 1, INT, F_GETFL },
+	{ "fcntl", 1, INT, F_SETFL },
+	{ NULL, 0, 0, 0 },
 };

@@ -68,8 +68,7 @@ static const char *const syscalls[] = {
 	"read", "write", "readv", "writev", "pread64", "pwrite64", "preadv",
 	"pwritev", "preadv2", "pwritev2", "lseek", "fsync", "fdatasync",
 	"fallocate", "ftruncate", "fadvise64", "copy_file_range",
-	"sync_file_range", "close", "close_range", "fcntl", "dup", "dup2",
-	"dup3",
+	"sync_file_range", "close", "close_range", "dup", "dup2", "dup3",
 	/* connected socket pairs: QMP, console, ports */
 	"recvmsg", "sendmsg", "recvfrom", "sendto", "getsockopt", "setsockopt",
 	"getsockname", "getpeername", "shutdown",
@@ -119,6 +118,24 @@ static const struct isolate_argument arguments[] = {
 	{ "ioctl", 1, INT, 0x5421 },     /* FIONBIO */
 	{ "ioctl", 1, INT, 0x541b },     /* FIONREAD */
 	{ "ioctl", 1, INT, 0x800c581e }, /* XFS_IOC_DIOINFO */
+	/* flags, duplicates and locks of descriptors; never F_SETOWN, which
+	 * has the kernel send signals, nor leases */
+	{ "fcntl", 1, INT, F_DUPFD },
+	{ "fcntl", 1, INT, F_DUPFD_CLOEXEC },
+	{ "fcntl", 1, INT, F_GETFD },
+	{ "fcntl", 1, INT, F_SETFD },
+	{ "fcntl", 1, INT, F_GETFL },
+	{ "fcntl", 1, INT, F_SETFL },
+	{ "fcntl", 1, INT, F_GETLK },
+	{ "fcntl", 1, INT, F_SETLK },
+	{ "fcntl", 1, INT, F_SETLKW },
+	{ "fcntl", 1, INT, F_OFD_GETLK },
+	{ "fcntl", 1, INT, F_OFD_SETLK },
+	{ "fcntl", 1, INT, F_OFD_SETLKW },
+	{ "fcntl", 1, INT, F_GETPIPE_SZ },
+	{ "fcntl", 1, INT, F_SETPIPE_SZ },
+	{ "fcntl", 1, INT, F_GET_SEALS },
+	{ "fcntl", 1, INT, F_ADD_SEALS },
 	/* threads, never processes */
 	{ "clone", 0, NEW_NAMESPACE | THREAD, THREAD },
 	/* vCPU kicks and abort() */
