@@ -14,8 +14,9 @@
 
 void print_json(const json_t *value)
 {
-	AUTO_FREE char *text =
-		json_dumps(value, JSON_INDENT(2) | JSON_ENCODE_ANY);
+	/* ASCII: the 8-bit controls of a terminal are characters to JSON */
+	AUTO_FREE char *text = json_dumps(
+		value, JSON_INDENT(2) | JSON_ENCODE_ANY | JSON_ENSURE_ASCII);
 
 	if (text)
 		puts(text);

@@ -78,10 +78,12 @@ int terminal_raw(int fd, struct error *err)
 
 void terminal_reset_modes(int fd)
 {
-	/* main screen, cursor, keypad, mouse, paste, colours */
+	/* main screen, cursor, keypad, mouse, focus, paste, colours */
 	static const char reset[] = "\033[?1047l\033[?25h\033[?1l\033>"
-				    "\033[?1000l\033[?1002l\033[?1003l"
-				    "\033[?1006l\033[?2004l\033[0m\r\n";
+				    "\033[?9l\033[?1000l\033[?1002l"
+				    "\033[?1003l\033[?1004l\033[?1005l"
+				    "\033[?1006l\033[?1015l\033[?2004l"
+				    "\033[0m\r\n";
 
 	if (isatty(fd) && write(fd, reset, sizeof(reset) - 1) < 0)
 		return;

@@ -312,9 +312,9 @@ static json_t *field_json(const struct field *field,
 
 void sandbox_record_touch(int folder_fd)
 {
-	AUTO_CLOSE int fd =
-		openat(folder_fd, USED_FILE,
-		       O_WRONLY | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0600);
+	AUTO_CLOSE int fd = openat(
+		folder_fd, USED_FILE,
+		O_WRONLY | O_CREAT | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC, 0600);
 
 	if (fd >= 0)
 		futimens(fd, NULL);
