@@ -165,6 +165,25 @@ static void the_marker_is_found_behind_parts_of_itself(void)
 	}
 }
 
+static void a_marker_in_two_parts_with_other_bytes_between_is_none(void)
+{
+	const size_t half = MUX_MARKER_BYTES / 2;
+	uint8_t other[64];
+	struct seen seen;
+	struct error err;
+
+	memset(other, (uint8_t)~marker[0], sizeof(other));
+	start(&seen);
+	mux_expect_marker(&seen.mux, marker);
+	CHECK(!mux_input(&seen.mux, marker, half, &err));
+	CHECK(!mux_input(&seen.mux, other, sizeof(other), &err));
+	CHECK(!mux_input(&seen.mux, marker + half, half, &err));
+	CHECK(seen.markers == 0);
+	CHECK(!mux_input(&seen.mux, marker, MUX_MARKER_BYTES, &err));
+	CHECK(seen.markers == 1);
+	mux_release(&seen.mux);
+}
+
 static void expecting_a_marker_ends_the_old_epoch(void)
 {
 	struct seen seen;
@@ -267,6 +286,7 @@ int main(void)
 	RUN(a_message_may_close_the_stream_whose_data_is_under_way);
 	RUN(a_message_may_ask_for_the_marker);
 	RUN(the_marker_is_found_behind_parts_of_itself);
+	RUN(a_marker_in_two_parts_with_other_bytes_between_is_none);
 	RUN(expecting_a_marker_ends_the_old_epoch);
 	RUN(a_marker_cuts_what_was_half_sent);
 	RUN(a_callback_may_release_everything);
