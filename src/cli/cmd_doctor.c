@@ -28,6 +28,7 @@
 #include "provision/kernel.h"
 #include "provision/machine.h"
 #include "provision/template.h"
+#include "provision/warm.h"
 #include "state/paths.h"
 
 #define GIB (1024ull * 1024 * 1024)
@@ -339,6 +340,53 @@ static void check_sandboxes(struct finding *finding)
 		  "says why it ended");
 }
 
+struct contents {
+	struct finding *finding;
+	unsigned templates, warm_images;
+};
+
+static void verify_template(void *ctx, const struct template *template)
+{
+	struct contents *contents = ctx;
+	struct error err = { 0 };
+
+	contents->templates++;
+	if (template_verify(template, &err) == 0)
+		return;
+	error_prefix(&err, "template %s", template->name);
+	found(contents->finding, VERDICT_FAIL, err.text,
+	      "sandboxes that stand on it may be damaged: save what they hold");
+}
+
+static void verify_warm(void *ctx, const char *key)
+{
+	struct contents *contents = ctx;
+	struct error err = { 0 };
+
+	contents->warm_images++;
+	if (warm_verify(key, &err) == 0 ||
+	    contents->finding->verdict == VERDICT_FAIL)
+		return;
+	found(contents->finding, VERDICT_FAIL, err.text,
+	      "remove the sandboxes whose `inspect` names it, then its folder");
+}
+
+/* Only when asked for: it reads all of them. */
+static void check_contents(struct finding *finding)
+{
+	struct contents contents = { .finding = finding };
+	struct error err = { 0 };
+
+	if (template_each(verify_template, &contents, &err) < 0 ||
+	    warm_each(verify_warm, &contents, &err) < 0)
+		found(finding, VERDICT_FAIL, err.text, "");
+	if (finding->verdict == VERDICT_PASS)
+		text_format(finding->text, sizeof(finding->text),
+			    "%u templates and %u warm images are as they were "
+			    "made",
+			    contents.templates, contents.warm_images);
+}
+
 static const struct {
 	const char *name;
 	void (*check)(struct finding *finding);
@@ -357,6 +405,7 @@ static const struct {
 	{ "subordinate ids", check_subordinate_ids },
 	{ "folders", check_folders },
 	{ "sandboxes", check_sandboxes },
+	{ "contents", check_contents }, /* the last one: for --verify */
 };
 
 static void show(const char *name, const struct finding *finding)
@@ -375,8 +424,9 @@ static int run(const struct options *options, struct error *err)
 	AUTO(json) json_t *list = json_array();
 	bool json = options_flag(options, "json");
 	bool failed = false;
+	size_t count = ARRAY_SIZE(checks) - !options_flag(options, "verify");
 
-	for (size_t i = 0; i < ARRAY_SIZE(checks); i++) {
+	for (size_t i = 0; i < count; i++) {
 		struct finding finding = { VERDICT_PASS, "", "" };
 
 		checks[i].check(&finding);
@@ -396,6 +446,9 @@ static int run(const struct options *options, struct error *err)
 }
 
 static const struct option_row rows[] = {
+	{ "verify", '\0', OPTION_FLAG, NULL,
+	  "also read all templates and warm images, and compare them", NULL,
+	  OPTION_HERE },
 	{ "json", '\0', OPTION_FLAG, NULL, "print JSON", NULL, OPTION_HERE },
 	{ .name = NULL },
 };

@@ -4,51 +4,36 @@
  */
 #include "cli/command.h"
 
-#include <dirent.h>
 #include <stdio.h>
 #include <string.h>
 
 #include "base/error.h"
-#include "base/own.h"
 #include "base/text.h"
 #include "cli/store.h"
 #include "provision/warm.h"
-#include "state/paths.h"
 
-AUTO_DEFINE(dir, DIR *, closedir)
-
-static bool in_use(const struct store *store, const char *warm_key)
+static void show_unused(void *ctx, const char *warm_key)
 {
-	bool found = false;
+	const struct store *store = ctx;
 
-	for (size_t i = 0; i < store->count && !found; i++) {
+	for (size_t i = 0; i < store->count; i++) {
 		AUTO_SANDBOX struct sandbox sandbox = SANDBOX_INIT;
 
-		if (store_find(store, store->names[i], &sandbox, NULL) == 0)
-			found = sandbox.record.warm_key &&
-				!strcmp(sandbox.record.warm_key, warm_key);
+		if (store_find(store, store->names[i], &sandbox, NULL) == 0 &&
+		    sandbox.record.warm_key &&
+		    !strcmp(sandbox.record.warm_key, warm_key))
+			return;
 	}
-	return found;
+	printf("warm image %s, unless a start would use it\n", warm_key);
 }
 
-static int dry_run(const struct store *store, struct error *err)
+static int dry_run(struct store *store, struct error *err)
 {
-	AUTO_CLOSE int folder = paths_open(PATHS_DATA, "warm", err);
-	AUTO(dir) DIR *dir = folder < 0 ? NULL : fdopendir(folder);
-	const struct dirent *entry;
 	size_t leftovers = store_leftovers(store);
 
-	if (!dir)
-		return -1;
-	(void)TAKE_FD(folder);
 	if (leftovers)
 		printf("half-made sandboxes: %zu\n", leftovers);
-	while ((entry = readdir(dir)))
-		if (entry->d_name[0] != '.' && entry->d_type == DT_DIR &&
-		    !in_use(store, entry->d_name))
-			printf("warm image %s, unless a start would use it\n",
-			       entry->d_name);
-	return 0;
+	return warm_each(show_unused, store, err);
 }
 
 static int run(const struct options *options, struct error *err)

@@ -45,6 +45,11 @@ int warm_ensure(const struct warm_request *request,
 		struct error *err);
 /* An existing one by key, verified; ENOENT or EBADMSG in err->code. */
 int warm_find(const char *key, struct warm *warm, struct error *err);
+/* Compares all of an image with what was made; EBADMSG names the file. */
+int warm_verify(const char *key, struct error *err);
+/* Every image that lies there, whole or not. */
+int warm_each(void (*each)(void *ctx, const char *key), void *ctx,
+	      struct error *err);
 /* Removes images that no sandbox's record names and that no start would use. */
 int warm_prune(uint64_t *freed_bytes, struct error *err);
 void warm_release(struct warm *warm);

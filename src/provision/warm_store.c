@@ -23,6 +23,7 @@
 #include "provision/records.h"
 #include "provision/template.h"
 #include "provision/warm_internal.h"
+#include "state/digest.h"
 #include "state/paths.h"
 #include "state/sandbox_record.h"
 
@@ -42,6 +43,17 @@ static json_t *describe(int folder, const char *name)
 			 (json_int_t)st.st_mtim.tv_nsec);
 }
 
+static int digest_of(int folder, const char *name, char hex[DIGEST_HEX],
+		     struct error *err)
+{
+	AUTO_CLOSE int fd =
+		openat(folder, name, O_RDONLY | O_NOFOLLOW | O_CLOEXEC);
+
+	if (fd < 0)
+		return error_set(err, errno, "%s", name);
+	return digest_sparse_fd(fd, hex, err);
+}
+
 int warm_manifest_save(int folder, const struct warm_parts *parts,
 		       const char *marker, struct error *err)
 {
@@ -57,13 +69,22 @@ int warm_manifest_save(int folder, const struct warm_parts *parts,
 		parts->initramfs, "cpus", (json_int_t)parts->cpus, "memory_mib",
 		(json_int_t)parts->memory_mib, "disk_bytes",
 		(json_int_t)parts->disk_bytes);
-	json_t *list = json_object();
+	json_t *list = json_object(), *digests = json_object();
+	int failed = 0;
 
-	for (size_t i = 0; i < ARRAY_SIZE(files); i++)
+	for (size_t i = 0; i < ARRAY_SIZE(files) && !failed; i++) {
+		char hex[DIGEST_HEX] = "";
+
+		failed = digest_of(folder, files[i], hex, err);
 		json_object_set_new(list, files[i], describe(folder, files[i]));
+		json_object_set_new(digests, files[i], json_string(hex));
+	}
 	json_object_set_new(root, "files", list);
+	json_object_set_new(root, "digests", digests);
 	text = json_dumps(root, JSON_INDENT(2));
 	json_decref(root);
+	if (failed)
+		return -1;
 	if (!text)
 		return error_set(err, ENOMEM, WARM_MANIFEST);
 	return fileio_replace(folder, WARM_MANIFEST, text, strlen(text), 0600,
@@ -148,6 +169,65 @@ int warm_find(const char *key, struct warm *warm, struct error *err)
 	return 0;
 }
 
+static int verify_files(int folder, const char *key, const json_t *root,
+			struct error *err)
+{
+	json_t *digests = json_object_get(root, "digests");
+
+	for (size_t i = 0; i < ARRAY_SIZE(files); i++) {
+		const char *want =
+			json_string_value(json_object_get(digests, files[i]));
+		char have[DIGEST_HEX];
+
+		if (digest_of(folder, files[i], have, err) < 0)
+			return error_prefix(err, "warm image %s", key);
+		if (!want || strcmp(want, have))
+			return error_set(err, EBADMSG, "warm image %s: %s", key,
+					 files[i]);
+	}
+	return 0;
+}
+
+int warm_verify(const char *key, struct error *err)
+{
+	AUTO_FREE char *sub = xasprintf("warm/%s", key);
+	AUTO_FREE char *path = paths_of(PATHS_DATA, sub, err);
+	AUTO_CLOSE int folder = -1;
+	json_t *root;
+	int result;
+
+	if (!path)
+		return -1;
+	folder = open(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+	if (folder < 0)
+		return error_set(err, errno, "warm image %s", key);
+	root = load_manifest(folder, err);
+	result = root ? verify_files(folder, key, root, err)
+		      : error_prefix(err, "warm image %s", key);
+	json_decref(root);
+	return result;
+}
+
+int warm_each(void (*each)(void *ctx, const char *key), void *ctx,
+	      struct error *err)
+{
+	AUTO_CLOSE int fd = paths_open(PATHS_DATA, "warm", err);
+	DIR *folder = fd < 0 ? NULL : fdopendir(fd);
+	struct dirent *entry;
+
+	if (fd < 0)
+		return -1;
+	if (!folder)
+		return error_set(err, errno, "warm images");
+	(void)TAKE_FD(fd);
+	/* .lock-* and .tmp-* belong to who holds the lock. */
+	while ((entry = readdir(folder)))
+		if (entry->d_name[0] != '.')
+			each(ctx, entry->d_name);
+	closedir(folder);
+	return 0;
+}
+
 struct search {
 	const char *name;
 	bool found;
@@ -176,6 +256,8 @@ struct today {
 	struct machine machine;
 	struct kernel kernel;
 	bool has_machine, has_kernel;
+	int parent; /* of the images; borrowed */
+	uint64_t freed_bytes;
 };
 
 static bool same(json_t *root, const char *key, const char *value)
@@ -224,47 +306,39 @@ static uint64_t bytes_of(int folder)
 	return sum;
 }
 
-static void consider(int parent, const char *name, const struct today *today,
-		     uint64_t *freed)
+static void consider(void *ctx, const char *name)
 {
-	AUTO_CLOSE int folder = openat(
-		parent, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+	struct today *today = ctx;
+	AUTO_CLOSE int folder =
+		openat(today->parent, name,
+		       O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
 	uint64_t bytes;
 
 	if (folder < 0 || would_be_used(folder, today) || warm_is_used(name))
 		return;
 	bytes = bytes_of(folder);
-	if (fileio_remove_tree(parent, name, NULL) == 0 && freed)
-		*freed += bytes;
+	if (fileio_remove_tree(today->parent, name, NULL) == 0)
+		today->freed_bytes += bytes;
 }
 
 int warm_prune(uint64_t *freed_bytes, struct error *err)
 {
-	int fd = paths_open(PATHS_DATA, "warm", err);
-	struct today today = { 0 };
-	struct dirent *entry;
-	DIR *folder;
+	AUTO_CLOSE int parent = paths_open(PATHS_DATA, "warm", err);
+	struct today today = { .parent = parent };
+	int result;
 
 	if (freed_bytes)
 		*freed_bytes = 0;
-	if (fd < 0)
+	if (parent < 0)
 		return -1;
-	folder = fdopendir(fd);
-	if (!folder) {
-		close(fd);
-		return error_set(err, errno, "warm images");
-	}
 	today.has_machine = machine_find(&today.machine, NULL) == 0;
 	today.has_kernel = kernel_find(&today.kernel, NULL) == 0;
-	while ((entry = readdir(folder))) {
-		/* .lock-* and .tmp-* belong to who holds the lock. */
-		if (entry->d_name[0] != '.')
-			consider(fd, entry->d_name, &today, freed_bytes);
-	}
-	closedir(folder);
+	result = warm_each(consider, &today, err);
+	if (freed_bytes)
+		*freed_bytes = today.freed_bytes;
 	if (today.has_machine)
 		machine_release(&today.machine);
 	if (today.has_kernel)
 		kernel_release(&today.kernel);
-	return 0;
+	return result;
 }

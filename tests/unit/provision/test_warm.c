@@ -102,6 +102,27 @@ static void an_image_is_found_until_one_of_its_files_changes(void)
 	CHECK(err.code == EBADMSG);
 }
 
+static void verify_finds_a_change_that_left_size_and_times(void)
+{
+	AUTO_CLOSE int fd = -1;
+	AUTO_FREE char *path = NULL;
+	struct warm warm;
+	struct error err;
+	struct stat st;
+
+	REQUIRE(make_image("whole", &err) == 0);
+	CHECK(warm_verify("whole", &err) == 0);
+	path = paths_of(PATHS_DATA, "warm/whole/" WARM_RAM, &err);
+	REQUIRE(path && chmod(path, 0600) == 0);
+	fd = open(path, O_WRONLY | O_CLOEXEC);
+	REQUIRE(fd >= 0 && fstat(fd, &st) == 0 && write(fd, "x", 1) == 1);
+	CHECK(futimens(fd, (struct timespec[]){ st.st_atim, st.st_mtim }) == 0);
+	REQUIRE(warm_find("whole", &warm, &err) == 0);
+	warm_release(&warm);
+	CHECK(warm_verify("whole", &err) < 0 && err.code == EBADMSG);
+	CHECK(strstr(err.text, WARM_RAM));
+}
+
 static void a_missing_image_and_a_half_made_one_differ(void)
 {
 	AUTO_CLOSE int half = -1;
@@ -125,6 +146,7 @@ int main(void)
 		return 1;
 	RUN(every_part_changes_the_key);
 	RUN(an_image_is_found_until_one_of_its_files_changes);
+	RUN(verify_finds_a_change_that_left_size_and_times);
 	RUN(a_missing_image_and_a_half_made_one_differ);
 	parent = open("/tmp", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	fileio_remove_tree(parent, home + 5, NULL);
