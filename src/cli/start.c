@@ -37,6 +37,9 @@ void start_release(struct start *start)
 	if (start->lock >= 0)
 		close(start->lock);
 	start->lock = -1;
+	if (start->admitted >= 0)
+		close(start->admitted);
+	start->admitted = -1;
 	start->joined = false;
 }
 
@@ -147,7 +150,9 @@ static int start_stopped(struct sandbox *sandbox, struct plan *plan,
 		if (plan_existing(sandbox, fresh, plan, err) < 0)
 			return -1;
 	}
-	if (machine_admit(record->memory_mib, err) < 0)
+	start->admitted =
+		machine_admit(sandbox->folder, record->memory_mib, err);
+	if (start->admitted < 0)
 		return -1;
 	if (fresh && unlinkat(sandbox->folder, STORE_FRESH_FILE, 0) < 0)
 		return error_set(err, errno, STORE_FRESH_FILE);

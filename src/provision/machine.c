@@ -38,6 +38,8 @@
 #define DISK_BYTES_MIN (256 * MIB)
 #define DISK_BYTES_MAX (16ull << 40) /* of ext4 */
 #define ADMIT_PERCENT 80
+/* Locked from the admission on; the supervisor's own lock comes later. */
+#define ADMITTED "admitted"
 
 /* What tells one build from another without running it. */
 static char *fingerprint(const char *path, struct error *err)
@@ -246,17 +248,18 @@ struct used {
 	unsigned count;
 };
 
-static void add_used(void *ctx, const struct sandbox_record *record, bool alive)
+static void add_used(void *ctx, const struct sandbox_record *record, int folder)
 {
 	struct used *used = ctx;
 
-	if (!alive)
+	if (fileio_is_locked(folder, "alive") != 1 &&
+	    fileio_is_locked(folder, ADMITTED) != 1)
 		return;
 	used->memory_mib += record->memory_mib;
 	used->count++;
 }
 
-int machine_admit(unsigned memory_mib, struct error *err)
+static int check_room(unsigned memory_mib, struct error *err)
 {
 	uint64_t limit = host_memory_mib() * ADMIT_PERCENT / 100;
 	struct used used = { 0 };
@@ -265,13 +268,27 @@ int machine_admit(unsigned memory_mib, struct error *err)
 		return -1;
 	if (used.memory_mib + memory_mib <= limit)
 		return 0;
-	return error_set(err, ENOMEM,
+	return error_say(err, ENOMEM,
 			 "%u running sandboxes have %lluM of memory; with %uM "
 			 "more they would have over %d %% of this machine's "
 			 "%lluM: stop one, or ask for less with -m",
 			 used.count, (unsigned long long)used.memory_mib,
 			 memory_mib, ADMIT_PERCENT,
 			 (unsigned long long)host_memory_mib());
+}
+
+int machine_admit(int folder, unsigned memory_mib, struct error *err)
+{
+	AUTO_CLOSE int all = paths_open(PATHS_STATE, "sandboxes", err);
+	AUTO_CLOSE int turn = -1;
+
+	if (all < 0)
+		return -1;
+	/* one at a time, or twenty starts would all find the same room */
+	turn = fileio_lock(all, ".admission", FILEIO_LOCK_WAIT, err);
+	if (turn < 0 || check_room(memory_mib, err) < 0)
+		return -1;
+	return fileio_lock(folder, ADMITTED, FILEIO_LOCK_TRY, err);
 }
 
 const char *machine_cpu_model(enum start_accel accel)

@@ -55,5 +55,7 @@ int machine_check_disk(uint64_t *disk_bytes, struct error *err);
 /*
  * Whether one more running sandbox of that size leaves the host room to live:
  * all of them together may have 80 % of its memory. ENOMEM in err->code.
+ * folder is the sandbox's. The descriptor keeps its place until the supervisor
+ * counts by itself.
  */
-int machine_admit(unsigned memory_mib, struct error *err);
+int machine_admit(int folder, unsigned memory_mib, struct error *err);

@@ -10,7 +10,6 @@
 #include <unistd.h>
 
 #include "base/error.h"
-#include "base/fileio.h"
 #include "base/own.h"
 #include "state/paths.h"
 #include "state/sandbox_record.h"
@@ -24,7 +23,7 @@ static void visit(int parent, const char *name, records_fn *each, void *ctx)
 
 	if (folder < 0 || sandbox_record_load(folder, &record, &err) < 0)
 		return;
-	each(ctx, &record, fileio_is_locked(folder, "alive") == 1);
+	each(ctx, &record, folder);
 	sandbox_record_release(&record);
 }
 

@@ -4,13 +4,11 @@
  */
 #pragma once
 
-#include <stdbool.h>
-
 struct error;
 struct sandbox_record;
 
-/* alive: a supervisor runs. Sandboxes that cannot be read are passed over. */
+/* folder is the sandbox's. Sandboxes that cannot be read are passed over. */
 typedef void records_fn(void *ctx, const struct sandbox_record *record,
-			bool alive);
+			int folder);
 
 int records_each(records_fn *each, void *ctx, struct error *err);

@@ -76,13 +76,11 @@ static int no_such(const char *name, struct error *err)
 	char shown[80];
 
 	text_printable(name, strlen(name), shown, sizeof(shown));
-	error_set(err, 0,
-		  "there is no template \"%s\" (`bawn template ls` shows those "
-		  "there are; base and tiny are made when they are asked for)",
-		  shown);
-	if (err)
-		err->code = ENOENT;
-	return -1;
+	return error_say(
+		err, ENOENT,
+		"there is no template \"%s\" (`bawn template ls` shows those "
+		"there are; base and tiny are made when they are asked for)",
+		shown);
 }
 
 static int check_name(const char *name, struct error *err)

@@ -103,12 +103,10 @@ static int compare_content(int folder_fd, const json_t *root, struct error *err)
 		return error_prefix(err, TEMPLATE_DISK);
 	if (want && !strcmp(want, have))
 		return 0;
-	error_set(err, 0,
-		  TEMPLATE_DISK " was changed after it was made (`bawn "
-				"template rm`, then `bawn template pull`)");
-	if (err)
-		err->code = EBADMSG;
-	return -1;
+	return error_say(err, EBADMSG,
+			 TEMPLATE_DISK
+			 " was changed after it was made (`bawn "
+			 "template rm`, then `bawn template pull`)");
 }
 
 static int check_place(int folder_fd, json_t *root, const struct stat *st,

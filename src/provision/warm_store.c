@@ -233,7 +233,7 @@ struct search {
 	bool found;
 };
 
-static void compare(void *ctx, const struct sandbox_record *record, bool alive)
+static void compare(void *ctx, const struct sandbox_record *record, int folder)
 {
 	struct search *search = ctx;
 
