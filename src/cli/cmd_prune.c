@@ -12,28 +12,21 @@
 #include "cli/store.h"
 #include "provision/warm.h"
 
-static void show_unused(void *ctx, const char *warm_key)
+static void show_unused(void *ctx, const char *warm_key, uint64_t bytes)
 {
-	const struct store *store = ctx;
+	char size[32];
 
-	for (size_t i = 0; i < store->count; i++) {
-		AUTO_SANDBOX struct sandbox sandbox = SANDBOX_INIT;
-
-		if (store_find(store, store->names[i], &sandbox, NULL) == 0 &&
-		    sandbox.record.warm_key &&
-		    !strcmp(sandbox.record.warm_key, warm_key))
-			return;
-	}
-	printf("warm image %s, unless a start would use it\n", warm_key);
+	text_from_size(bytes, size, sizeof(size));
+	printf("warm image %s, %s\n", warm_key, size);
 }
 
-static int dry_run(struct store *store, struct error *err)
+static int dry_run(const struct store *store, struct error *err)
 {
 	size_t leftovers = store_leftovers(store);
 
 	if (leftovers)
 		printf("half-made sandboxes: %zu\n", leftovers);
-	return warm_each(show_unused, store, err);
+	return warm_each_unused(show_unused, NULL, err);
 }
 
 static int run(const struct options *options, struct error *err)

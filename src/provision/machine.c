@@ -128,7 +128,8 @@ static int derive_type(struct machine *machine, struct error *err)
 
 int machine_find(struct machine *machine, struct error *err)
 {
-	AUTO_CLOSE int cache = paths_open(PATHS_CACHE, NULL, err);
+	/* without a cache QEMU is asked each time */
+	AUTO_CLOSE int cache = paths_open(PATHS_CACHE, NULL, NULL);
 	const char *path = child_tool(QEMU_NAME, err);
 	AUTO_FREE char *print = NULL;
 	AUTO_FREE char *all = NULL;
@@ -136,8 +137,6 @@ int machine_find(struct machine *machine, struct error *err)
 	*machine = (struct machine){ 0 };
 	if (!path)
 		return error_prefix(err, "install qemu-system-x86");
-	if (cache < 0)
-		return -1;
 	print = fingerprint(path, err);
 	if (!print)
 		return -1;

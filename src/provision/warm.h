@@ -50,6 +50,9 @@ int warm_verify(const char *key, struct error *err);
 /* Every image that lies there, whole or not. */
 int warm_each(void (*each)(void *ctx, const char *key), void *ctx,
 	      struct error *err);
-/* Removes images that no sandbox's record names and that no start would use. */
+/* Images that no sandbox's record names and that no start would use. */
+typedef void warm_unused_fn(void *ctx, const char *key, uint64_t bytes);
+int warm_each_unused(warm_unused_fn *each, void *ctx, struct error *err);
+/* Removes them. freed_bytes may be NULL. */
 int warm_prune(uint64_t *freed_bytes, struct error *err);
 void warm_release(struct warm *warm);

@@ -257,7 +257,8 @@ struct today {
 	struct kernel kernel;
 	bool has_machine, has_kernel;
 	int parent; /* of the images; borrowed */
-	uint64_t freed_bytes;
+	warm_unused_fn *each;
+	void *ctx;
 };
 
 static bool same(json_t *root, const char *key, const char *value)
@@ -312,33 +313,44 @@ static void consider(void *ctx, const char *name)
 	AUTO_CLOSE int folder =
 		openat(today->parent, name,
 		       O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
-	uint64_t bytes;
 
-	if (folder < 0 || would_be_used(folder, today) || warm_is_used(name))
-		return;
-	bytes = bytes_of(folder);
-	if (fileio_remove_tree(today->parent, name, NULL) == 0)
-		today->freed_bytes += bytes;
+	if (folder >= 0 && !would_be_used(folder, today) && !warm_is_used(name))
+		today->each(today->ctx, name, bytes_of(folder));
 }
 
-int warm_prune(uint64_t *freed_bytes, struct error *err)
+int warm_each_unused(warm_unused_fn *each, void *ctx, struct error *err)
 {
 	AUTO_CLOSE int parent = paths_open(PATHS_DATA, "warm", err);
-	struct today today = { .parent = parent };
+	struct today today = { .parent = parent, .each = each, .ctx = ctx };
 	int result;
 
-	if (freed_bytes)
-		*freed_bytes = 0;
 	if (parent < 0)
 		return -1;
 	today.has_machine = machine_find(&today.machine, NULL) == 0;
 	today.has_kernel = kernel_find(&today.kernel, NULL) == 0;
 	result = warm_each(consider, &today, err);
-	if (freed_bytes)
-		*freed_bytes = today.freed_bytes;
 	if (today.has_machine)
 		machine_release(&today.machine);
 	if (today.has_kernel)
 		kernel_release(&today.kernel);
 	return result;
+}
+
+static void remove_unused(void *ctx, const char *name, uint64_t bytes)
+{
+	AUTO_CLOSE int parent = paths_open(PATHS_DATA, "warm", NULL);
+	uint64_t *freed = ctx;
+
+	if (parent >= 0 && fileio_remove_tree(parent, name, NULL) == 0)
+		*freed += bytes;
+}
+
+int warm_prune(uint64_t *freed_bytes, struct error *err)
+{
+	uint64_t unasked;
+
+	if (!freed_bytes)
+		freed_bytes = &unasked;
+	*freed_bytes = 0;
+	return warm_each_unused(remove_unused, freed_bytes, err);
 }
