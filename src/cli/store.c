@@ -293,6 +293,11 @@ static bool still_named(const struct store *store, const char *name, int folder)
 	       named.st_dev == held_one.st_dev;
 }
 
+static bool not_a_lock(int code)
+{
+	return code == ELOOP || code == EISDIR || code == ENXIO;
+}
+
 int store_remove(const struct store *store, const char *name, struct error *err)
 {
 	AUTO_CLOSE int folder = -1, lock = -1, global = -1;
@@ -306,8 +311,11 @@ int store_remove(const struct store *store, const char *name, struct error *err)
 		return error_set(err, errno, "sandbox %s", name);
 	/* a start that is under way may take long: not under the global lock */
 	lock = fileio_lock(folder, STORE_LOCK_FILE, FILEIO_LOCK_WAIT, err);
-	if (lock < 0)
-		return err && err->code == ENOENT ? 0 : -1;
+	if (lock < 0 && err && err->code == ENOENT)
+		return 0;
+	/* the folder is its supervisor's: what lies there may be no file */
+	if (lock < 0 && !(err && not_a_lock(err->code)))
+		return -1;
 	global = store_lock(store, err);
 	if (global < 0)
 		return -1;

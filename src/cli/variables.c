@@ -8,6 +8,8 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 #include "base/buffer.h"
 #include "base/error.h"
@@ -23,13 +25,28 @@
 
 AUTO_DEFINE(json, json_t *, json_decref)
 
+/* The folder may be a confined supervisor's; it cannot make a file of ours. */
+static int read_own(int folder, struct buffer *text, struct error *err)
+{
+	AUTO_CLOSE int fd = openat(folder, STORE_ENV_FILE,
+				   O_RDONLY | O_NOFOLLOW | O_NONBLOCK |
+					   O_NOCTTY | O_CLOEXEC);
+	struct stat st;
+
+	if (fd < 0 || fstat(fd, &st) < 0)
+		return error_set(err, errno, STORE_ENV_FILE);
+	if (!S_ISREG(st.st_mode) || st.st_uid != geteuid())
+		return error_set(err, 0, STORE_ENV_FILE ": not a file of ours");
+	return fileio_read_fd(fd, text, err);
+}
+
 json_t *variables_load(int folder, struct error *err)
 {
 	AUTO_BUFFER struct buffer text = BUFFER_INIT(FILE_MAX);
 	struct error own = { 0 };
 	json_t *object;
 
-	if (fileio_read(folder, STORE_ENV_FILE, &text, &own) < 0) {
+	if (read_own(folder, &text, &own) < 0) {
 		if (own.code == ENOENT)
 			return json_object();
 		error_set(err, 0, "%s", own.text);
