@@ -154,6 +154,20 @@ static char *boot_and_save(const struct warm_request *request,
 	return copy;
 }
 
+/* The folder was the maker's, the file must be ours: it made no other. */
+static int seal(int folder, const char *name, struct error *err)
+{
+	AUTO_CLOSE int fd = openat(
+		folder, name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
+	struct stat st;
+
+	if (fd < 0 || fstat(fd, &st) < 0)
+		return error_set(err, errno, "%s", name);
+	if (!S_ISREG(st.st_mode) || st.st_uid != geteuid() || st.st_nlink != 1)
+		return error_set(err, 0, "%s: not a file of ours", name);
+	return fchmod(fd, 0444) < 0 ? error_set(err, errno, "%s", name) : 0;
+}
+
 /* What the maker left behind, and who owns the folder now. */
 static int tidy(int folder, struct error *err)
 {
@@ -169,8 +183,8 @@ static int tidy(int folder, struct error *err)
 		unlinkat(folder, leftovers[i], 0);
 	/* Shared by every sandbox from now on: nobody may write to them. */
 	for (size_t i = 0; i < ARRAY_SIZE(kept); i++) {
-		if (fchmodat(folder, kept[i], 0444, 0) < 0)
-			return error_set(err, errno, "%s", kept[i]);
+		if (seal(folder, kept[i], err) < 0)
+			return -1;
 	}
 	return 0;
 }
