@@ -9,7 +9,6 @@
 #include <string.h>
 
 #include "base/error.h"
-#include "base/fileio.h"
 #include "base/own.h"
 #include "cli/print.h"
 #include "cli/store.h"
@@ -56,8 +55,7 @@ static int run(const struct options *options, struct error *err)
 		return -1;
 	/* two changes at once must both be there afterwards */
 	if (changes) {
-		lock = fileio_lock(sandbox.folder, "env.lock", FILEIO_LOCK_WAIT,
-				   err);
+		lock = variables_lock(sandbox.folder, err);
 		if (lock < 0)
 			return -1;
 	}

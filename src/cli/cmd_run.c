@@ -56,9 +56,14 @@ static int add_variables(const struct sandbox *sandbox, json_t *given,
 			 struct error *err)
 {
 	AUTO(json) json_t *own = NULL;
+	AUTO_CLOSE int lock = -1;
 
 	if (!json_object_size(given))
 		return 0;
+	/* two changes at once must both be there afterwards */
+	lock = variables_lock(sandbox->folder, err);
+	if (lock < 0)
+		return -1;
 	own = variables_load(sandbox->folder, err);
 	if (!own)
 		return -1;

@@ -61,6 +61,11 @@ json_t *variables_load(int folder, struct error *err)
 	return NULL;
 }
 
+int variables_lock(int folder, struct error *err)
+{
+	return fileio_lock(folder, "env.lock", FILEIO_LOCK_WAIT, err);
+}
+
 int variables_save(int folder, const json_t *variables, struct error *err)
 {
 	AUTO_FREE char *text = json_dumps(variables, JSON_INDENT(2));

@@ -13,6 +13,8 @@ struct sandbox;
 
 /* An object K -> V; empty when there is no file. Caller owns it. */
 json_t *variables_load(int folder, struct error *err);
+/* Held from the loading to the saving by who changes them; close it. */
+int variables_lock(int folder, struct error *err);
 int variables_save(int folder, const json_t *variables, struct error *err);
 
 /* "K=V" or "K" (the host's value, if it is set) into the object. */
