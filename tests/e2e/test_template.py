@@ -1,11 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
 """Templates: the base, the tiny one, and one without a shell."""
+import json
 import os
+import shutil
 import subprocess
 
 import pytest
 
-from bawn import ROOT, START_SECONDS
+from bawn import BAWN, ROOT, START_SECONDS
 
 PROGRAMS = ["sudo", "git", "curl", "python3", "node", "go", "gh", "rg", "jq", "gcc",
             "make", "pip3", "docker", "dockerd", "ip", "nft", "less", "vi", "ssh"]
@@ -81,4 +83,51 @@ def test_an_unknown_template_is_an_error_that_names_those_there_are(bawn):
     done = bawn.raw("create", "-t", "no-such-template", "shell", ".")
     assert done.code == 1 and "no-such-template" in done.err
     assert len(done.err.splitlines()) == 1
-    assert START_SECONDS
+
+
+def image_tool():
+    """bawn-image beside the bawn under test: in its build tree, or installed."""
+    folder = os.path.dirname(os.path.realpath(BAWN))
+    for path in (f"{folder}/../image/bawn-image", f"{folder}/../libexec/bawn/bawn-image"):
+        if os.path.exists(path):
+            return path
+    raise AssertionError("no bawn-image")
+
+
+def add_template(session, name, tree, tmp_path):
+    """A template made of a folder, laid where templates lie."""
+    folder = f"{session.home}/data/templates/{name}"
+    os.makedirs(folder)
+    archive = tmp_path / "tree.tar"
+    subprocess.run(["tar", "-C", tree, "--owner=0", "--group=0", "-cf", archive, "."],
+                   check=True)
+    disk = f"{folder}/disk.ext4"
+    done = subprocess.run(["sh", "-c", 'exec "$0" ext4 <"$1" 4<>"$2"', image_tool(),
+                           archive, disk], capture_output=True, text=True, check=True)
+    os.chmod(disk, 0o444)
+    facts = os.stat(disk)
+    with open(f"{folder}/template.json", "w", encoding="utf-8") as file:
+        json.dump({"version": 1, "name": name, "source": "a test", "created": 1,
+                   "id": json.loads(done.stdout)["digest"], "disk_bytes": facts.st_size,
+                   "disk_inode": facts.st_ino, "disk_mtime_ns": facts.st_mtime_ns}, file)
+
+
+def test_a_template_without_a_shell_works(session, shared_box, tmp_path):
+    """Nothing but one static program under three names: no sh, no /etc."""
+    tree = tmp_path / "tree"
+    os.makedirs(tree / "only")
+    for name in ("cat", "false", "env"):
+        shutil.copy("/bin/busybox", tree / "only" / name)
+    add_template(session, "bare", tree, tmp_path)
+    session("create", "--name", "bare-box", "-t", "bare", "-m", "256M", "--cpus", "1",
+            "shell", ".", timeout=START_SECONDS)
+    try:
+        done = session("exec", "-i", "bare-box", "/only/cat", input="through")
+        assert done.out == "through"
+        assert session.raw("exec", "bare-box", "/only/false").code == 1
+        assert "SANDBOX_NAME=bare-box" in session("exec", "bare-box", "/only/env").out
+        assert session.raw("exec", "bare-box", "sh").code == 127
+        assert session.raw("run", "bare-box", "--", "-c", "true").code == 127
+        session("stop", "bare-box")
+    finally:
+        session.rm("bare-box")
