@@ -118,31 +118,25 @@ static const struct command *unknown(const char *word, const char *group,
 				     struct error *err)
 {
 	const struct command *command;
-	const char *best = NULL;
-	unsigned distance = 3;
+	struct text_nearest nearest;
 	char shown[64];
 	size_t at = 0;
 
+	text_nearest_init(&nearest, word);
 	while ((command = next_command(&at))) {
-		const char *name = command->name;
-		unsigned d;
-
-		if (group && !in_group(command, group))
-			continue;
-		if (group)
-			name += strlen(group) + 1;
-		d = text_distance(word, name);
-		if (d < distance && name[0] != '_') {
-			distance = d;
-			best = command->name;
-		}
+		if (group && in_group(command, group))
+			text_nearest_offer(&nearest,
+					   command->name + strlen(group) + 1);
+		else if (!group && command->name[0] != '_')
+			text_nearest_offer(&nearest, command->name);
 	}
 	text_printable(word, strlen(word), shown, sizeof(shown));
-	if (best)
+	if (nearest.best)
 		options_usage(err,
 			      "unknown command \"%s\" (did you mean `bawn "
-			      "%s`?)",
-			      shown, best);
+			      "%s%s%s`?)",
+			      shown, group ? group : "", group ? " " : "",
+			      nearest.best);
 	else
 		options_usage(err, "unknown command \"%s\" (see `bawn help`)",
 			      shown);

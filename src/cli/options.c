@@ -86,33 +86,23 @@ static bool has_letter(const struct option_row *row, const void *key)
 	return row->letter && row->letter == *(const char *)key;
 }
 
-struct nearest_key {
-	const char *name;
-	const char *best;
-	unsigned distance;
-};
-
 static bool note_distance(const struct option_row *row, const void *key)
 {
-	struct nearest_key *nearest = (struct nearest_key *)key;
-	unsigned distance = text_distance(nearest->name, row->name);
-
-	if (row->status == OPTION_HERE && distance < nearest->distance) {
-		nearest->distance = distance;
-		nearest->best = row->name;
-	}
+	if (row->status == OPTION_HERE)
+		text_nearest_offer((struct text_nearest *)key, row->name);
 	return false;
 }
 
 static int unknown_long(struct parser *parser, const struct name_key *key)
 {
 	char name[64], shown[80];
-	struct nearest_key nearest = { .name = name, .distance = 3 };
+	struct text_nearest nearest;
 	const struct command *command = parser->options->command;
 
 	text_format(name, sizeof(name), "%.*s", (int)(key->len % 1000),
 		    key->name);
 	text_printable(name, strlen(name), shown, sizeof(shown));
+	text_nearest_init(&nearest, name);
 	find_row(command, note_distance, &nearest);
 	if (nearest.best)
 		return options_usage(parser->err,

@@ -88,33 +88,21 @@ static bool is_path(const char *word, const struct store *store)
 static int unknown_word(const char *word, const struct store *store, bool first,
 			struct error *err)
 {
-	const char *best = NULL;
-	unsigned distance = 3;
+	struct text_nearest nearest;
 	char shown[80];
 
+	text_nearest_init(&nearest, word);
 	for (const struct agent_name *row = agent_names; first && row->name;
-	     row++) {
-		unsigned d = text_distance(word, row->name);
-
-		if (d < distance) {
-			distance = d;
-			best = row->name;
-		}
-	}
-	for (size_t i = 0; first && i < store->count; i++) {
-		unsigned d = text_distance(word, store->names[i]);
-
-		if (d < distance) {
-			distance = d;
-			best = store->names[i];
-		}
-	}
+	     row++)
+		text_nearest_offer(&nearest, row->name);
+	for (size_t i = 0; first && i < store->count; i++)
+		text_nearest_offer(&nearest, store->names[i]);
 	text_printable(word, strlen(word), shown, sizeof(shown));
-	if (best)
+	if (nearest.best)
 		return error_set(err, 0,
 				 "\"%s\" is neither an agent nor a sandbox "
 				 "(did you mean %s?)",
-				 shown, best);
+				 shown, nearest.best);
 	return error_set(err, 0,
 			 "\"%s\" is neither an agent nor a sandbox (a folder "
 			 "is written ./%s)",

@@ -108,31 +108,20 @@ int store_open(struct store *store, struct error *err)
 static int no_such(const struct store *store, const char *name,
 		   struct error *err)
 {
-	const char *best = NULL;
-	/* of a short name every letter could have been meant */
-	unsigned distance = strlen(name) < 6 ? 2 : 4;
+	struct text_nearest nearest;
 	char shown[80];
 
-	for (size_t i = 0; i < store->count; i++) {
-		unsigned d = text_distance(name, store->names[i]);
-
-		if (d < distance) {
-			distance = d;
-			best = store->names[i];
-		}
-	}
+	text_nearest_init(&nearest, name);
+	for (size_t i = 0; i < store->count; i++)
+		text_nearest_offer(&nearest, store->names[i]);
 	text_printable(name, strlen(name), shown, sizeof(shown));
-	if (best)
-		error_set(err, 0,
-			  "no sandbox is called \"%s\" (did you mean "
-			  "%s?)",
-			  shown, best);
-	else
-		error_set(err, 0, "no sandbox is called \"%s\" (see `bawn ls`)",
-			  shown);
-	if (err)
-		err->code = ENOENT;
-	return -1;
+	if (nearest.best)
+		return error_say(err, ENOENT,
+				 "no sandbox is called \"%s\" (did you mean "
+				 "%s?)",
+				 shown, nearest.best);
+	return error_say(err, ENOENT,
+			 "no sandbox is called \"%s\" (see `bawn ls`)", shown);
 }
 
 /* ENOENT when the folder is not there; names are checked before. */
