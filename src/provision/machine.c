@@ -251,8 +251,8 @@ static void add_used(void *ctx, const struct sandbox_record *record, int folder)
 {
 	struct used *used = ctx;
 
-	if (fileio_is_locked(folder, "alive") != 1 &&
-	    fileio_is_locked(folder, ADMITTED) != 1)
+	if (!record || (fileio_is_locked(folder, "alive") != 1 &&
+			fileio_is_locked(folder, ADMITTED) != 1))
 		return;
 	used->memory_mib += record->memory_mib;
 	used->count++;

@@ -19,10 +19,16 @@ static void visit(int parent, const char *name, records_fn *each, void *ctx)
 	AUTO_CLOSE int folder = openat(
 		parent, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
 	struct sandbox_record record;
-	struct error err;
+	struct error err = { 0 };
 
-	if (folder < 0 || sandbox_record_load(folder, &record, &err) < 0)
+	if (folder < 0)
 		return;
+	if (sandbox_record_load(folder, &record, &err) < 0) {
+		/* without a record it is being made or removed */
+		if (err.code != ENOENT)
+			each(ctx, NULL, folder);
+		return;
+	}
 	each(ctx, &record, folder);
 	sandbox_record_release(&record);
 }

@@ -7,7 +7,10 @@
 struct error;
 struct sandbox_record;
 
-/* folder is the sandbox's. Sandboxes that cannot be read are passed over. */
+/*
+ * folder is the sandbox's. record is NULL when it is there but cannot be read:
+ * what the sandbox stands on is unknown then.
+ */
 typedef void records_fn(void *ctx, const struct sandbox_record *record,
 			int folder);
 

@@ -237,7 +237,8 @@ static void compare(void *ctx, const struct sandbox_record *record, int folder)
 {
 	struct search *search = ctx;
 
-	if (record->warm_key && strcmp(record->warm_key, search->name) == 0)
+	if (!record ||
+	    (record->warm_key && strcmp(record->warm_key, search->name) == 0))
 		search->found = true;
 }
 
