@@ -156,9 +156,10 @@ static void check_namespaces(struct finding *finding)
 static void check_landlock(struct finding *finding)
 {
 	if (!layers()->landlock) {
-		found(finding, VERDICT_WARN, layers()->why_no_landlock,
-		      "use a kernel with Landlock (5.13 or later, "
-		      "lsm=landlock)");
+		/* QEMU would have its private root, its supervisor nothing */
+		found(finding, VERDICT_FAIL, layers()->why_no_landlock,
+		      "no sandbox starts without it: use a kernel with "
+		      "Landlock (5.13 or later, lsm=landlock)");
 		return;
 	}
 	text_format(finding->text, sizeof(finding->text), "Landlock, ABI %d",
