@@ -33,8 +33,10 @@
 /* What the events of one read can become at most. */
 #define ROOM_BYTES (512U << 10)
 #define DROP_CHUNK 512
+#define PAUSE_MS 3
 
 static void on_event(struct source *source, uint32_t events);
+static void on_pause_over(struct timer *timer);
 
 int watch_init(struct server *server, struct error *err)
 {
@@ -47,6 +49,8 @@ int watch_init(struct server *server, struct error *err)
 					 .fd = fd,
 					 .events = EPOLLIN,
 					 .on_event = on_event };
+	watch->pause = (struct timer){ .name = "host changes",
+				       .on_fire = on_pause_over };
 	return 0;
 }
 
@@ -57,6 +61,7 @@ int watch_start(struct server *server, struct error *err)
 
 void watch_release(struct server *server)
 {
+	timer_stop(&server->watch.pause);
 	loop_del(&server->watch.source);
 	close(server->watch.source.fd);
 }
@@ -184,27 +189,33 @@ static bool is_own(const struct watch *watch, const struct inotify_event *event)
 	return false;
 }
 
+/* Said already in this turn? A forgotten "yes" costs a message. */
+static bool told(struct watch *watch, const struct node *node, uint64_t what)
+{
+	uint64_t hash = node->key.ino * 0x9e3779b97f4a7c15ULL +
+			node->key.share * 0xc2b2ae3d27d4eb4fULL +
+			what * 0x165667b19e3779f9ULL + 1;
+	uint64_t *slot = &watch->recent[(hash >> 32) % WATCH_RECENT];
+
+	if (*slot == hash)
+		return true;
+	*slot = hash;
+	return false;
+}
+
 static void tell_inode(struct server *server, struct node *node, bool with_data)
 {
-	struct watch *watch = &server->watch;
-	uint64_t id = node_table_id(server->nodes, node);
 	size_t left;
-	void *room;
+	void *room = port_room(&server->port, &left);
 
 	if (!node->lookups && !node_is_root(server->nodes, node))
 		return;
-	for (unsigned i = 0; i < WATCH_RECENT; i++) {
-		if (watch->recent[i].node == (id ^ node->key.share) &&
-		    watch->recent[i].with_data >= with_data)
-			return;
-	}
-	watch->recent[watch->recent_next].node = id ^ node->key.share;
-	watch->recent[watch->recent_next].with_data = with_data;
-	watch->recent_next = (watch->recent_next + 1) % WATCH_RECENT;
-	room = port_room(&server->port, &left);
-	port_commit(
-		&server->port,
-		reply_inval_inode(room, left, node->key.share, id, with_data));
+	if (told(&server->watch, node, with_data))
+		return;
+	port_commit(&server->port,
+		    reply_inval_inode(room, left, node->key.share,
+				      node_table_id(server->nodes, node),
+				      with_data));
 }
 
 static void tell_entry(struct server *server, struct node *folder,
@@ -213,6 +224,8 @@ static void tell_entry(struct server *server, struct node *folder,
 	size_t left;
 	void *room = port_room(&server->port, &left);
 
+	if (told(&server->watch, folder, 2 + (uint64_t)hash_name(name)))
+		return;
 	port_commit(&server->port,
 		    reply_inval_entry(room, left, folder->key.share,
 				      node_table_id(server->nodes, folder),
@@ -362,12 +375,14 @@ static bool drain(struct server *server)
 void watch_resume(struct server *server)
 {
 	struct watch *watch = &server->watch;
+	bool room = has_room(server), paused = watch->pause.loop;
 
-	if (watch->dropping && has_room(server))
+	if (watch->dropping && room)
 		drop_some(server);
-	loop_wait_for(&watch->source, has_room(server) ? EPOLLIN : 0);
+	loop_wait_for(&watch->source, room && !paused ? EPOLLIN : 0);
 }
 
+/* A host that changes one file a thousand times is told of a few times. */
 static void on_event(struct source *source, uint32_t events)
 {
 	struct server *server =
@@ -375,6 +390,17 @@ static void on_event(struct source *source, uint32_t events)
 
 	if (drain(server))
 		server->watch.own_count = 0;
+	timer_start(server->loop, &server->watch.pause, PAUSE_MS);
 	watch_resume(server);
 	port_kick(&server->port);
+}
+
+static void on_pause_over(struct timer *timer)
+{
+	struct server *server = CONTAINER_OF(timer, struct server, watch.pause);
+
+	watch_resume(server);
+	port_kick(&server->port);
+	if (server->watch.dropping)
+		timer_start(server->loop, timer, PAUSE_MS);
 }

@@ -22,7 +22,7 @@ struct server;
 #define WATCH_FOLDERS_MAX 65536
 #define WATCH_BUCKETS 16384
 #define WATCH_OWN_MAX 2048
-#define WATCH_RECENT 16
+#define WATCH_RECENT 1024
 
 /* An event that we caused ourselves. */
 struct watch_event {
@@ -38,11 +38,9 @@ struct watch {
 	uint32_t buckets[WATCH_BUCKETS]; /* first node, chained in the nodes */
 	struct watch_event own[WATCH_OWN_MAX];
 	unsigned own_count;
-	struct {
-		uint64_t node;
-		bool with_data;
-	} recent[WATCH_RECENT]; /* told in this turn already */
-	unsigned recent_next;
+	uint64_t
+		recent[WATCH_RECENT]; /* hashes of what was told in this turn */
+	struct timer pause;           /* between turns */
 	uint32_t dropping; /* after an overflow: next node to tell of; or 0 */
 };
 

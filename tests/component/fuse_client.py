@@ -74,7 +74,7 @@ class Files:
                  initialised=0, start=True):
         ours, theirs = socket.socketpair()
         ours.settimeout(20)
-        self.socket, self.unique, self.buffer = ours, 2, b""
+        self.socket, self.unique, self.buffer, self.position = ours, 2, b"", 0
         self.notices, self.replies, self.raw = [], {}, []
         self.lock = threading.Lock()
         config = {"shares": shares, "absent": [str(path) for path in absent],
@@ -120,15 +120,20 @@ class Files:
         self.socket.sendall(struct.pack("<IBBH", len(payload), kind, share, 0) + payload)
 
     def read_record(self):
-        while len(self.buffer) < 8 or len(self.buffer) < 8 + struct.unpack_from(
-                "<I", self.buffer)[0]:
+        head = self._take(8)
+        length, kind, index, _ = struct.unpack("<IBBH", head)
+        return kind, index, self._take(length)
+
+    def _take(self, length):
+        """The next bytes; what was used is cut off now and then, not each time."""
+        while len(self.buffer) - self.position < length:
             data = self.socket.recv(1 << 20)
             if not data:
                 raise ConnectionError(f"bawn-files ended: {self.end()}")
-            self.buffer += data
-        length, kind, index, _ = struct.unpack_from("<IBBH", self.buffer)
-        payload, self.buffer = self.buffer[8:8 + length], self.buffer[8 + length:]
-        return kind, index, payload
+            self.buffer = self.buffer[self.position:] + data
+            self.position = 0
+        start, self.position = self.position, self.position + length
+        return self.buffer[start:self.position]
 
     def hello(self, initialised=0):
         self.send_record(HELLO, struct.pack("<IIQ", 1, 0, initialised))
