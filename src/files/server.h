@@ -31,9 +31,10 @@ struct server {
 	struct share_guest guest;
 	struct node_key absent[SERVER_ABSENT_MAX]; /* bawn's own folders */
 	size_t absent_count;
-	bool greeted;                          /* HELLO was answered */
-	uint8_t entries[SERVER_ENTRIES_BYTES]; /* of one folder read */
-	char path[NODE_PATH_MAX];              /* scratch of policy.c */
+	bool greeted;                         /* HELLO was answered */
+	uint8_t entries[SERVER_ENTRIES_BYTES] /* of one folder read */
+		__attribute__((aligned(8)));
+	char path[NODE_PATH_MAX]; /* scratch of policy.c */
 };
 
 /* After the shares are opened and before the process is locked. */
