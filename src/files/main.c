@@ -11,7 +11,6 @@
  * goes on with the same memory file.
  */
 #include <fcntl.h>
-#include <poll.h>
 #include <signal.h>
 #include <stdio.h>
 #include <unistd.h>
@@ -58,7 +57,7 @@ static int serve(struct server *server, struct error *err)
 	    profile_enter(server, err) < 0 || server_start(server, err) < 0 ||
 	    loop_run(loop, err) < 0)
 		return -1;
-	port_kick(&server->port);
+	port_finish(&server->port);
 	if (server->port.why)
 		return error_set(err, 0, "protocol broken");
 	server_release(server);

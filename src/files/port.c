@@ -6,6 +6,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <poll.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -16,6 +17,7 @@
 #define RECORD_MAX (RECORD_HEADER_BYTES + RECORD_PAYLOAD_MAX)
 #define IN_BYTES (2 * RECORD_MAX)
 #define OUT_BYTES (4 * RECORD_MAX)
+#define FINISH_MS 1000
 
 static void on_event(struct source *source, uint32_t events);
 
@@ -84,8 +86,13 @@ static void flush(struct port *port)
 
 		if (n < 0 && errno == EINTR)
 			continue;
-		if (n < 0)
+		if (n < 0 && errno == EAGAIN)
 			break;
+		/* Nobody reads it any more; the next read says so too. */
+		if (n < 0) {
+			port->out_len = 0;
+			break;
+		}
 		port->out_start += (size_t)n;
 		port->out_len -= (size_t)n;
 	}
@@ -124,16 +131,23 @@ static size_t find_marker(struct port *port)
 	return port->in_len;
 }
 
-/* Hands over what is complete; -1 when the channel was given up. */
+/*
+ * Hands over what is complete. 1: there is more, but no room for answers; -1:
+ * the channel was given up.
+ */
 static int hand_over(struct port *port)
 {
 	size_t done = port->synchronised ? 0 : find_marker(port);
+	bool waits = false;
 	struct record record;
 
-	while (port->synchronised && has_room(port) &&
+	while (port->synchronised &&
 	       port->in_len - done >= RECORD_HEADER_BYTES) {
 		const uint8_t *head = port->in + done;
 
+		waits = !has_room(port);
+		if (waits)
+			break;
 		if (record_decode(head, &record) < 0) {
 			give_up(port, "not a record");
 			return -1;
@@ -150,7 +164,8 @@ static int hand_over(struct port *port)
 	port->in_len -= done;
 	if (done)
 		memmove(port->in, port->in + done, port->in_len);
-	return 0;
+	port->waits = waits;
+	return waits;
 }
 
 /* False: the other side is gone. */
@@ -171,33 +186,42 @@ void port_kick(struct port *port)
 {
 	flush(port);
 	make_room(port);
-	/*
-	 * Input that waits for room is handed over when output has left, so
-	 * with anything unsent we are woken for that.
-	 */
-	loop_wait_for(&port->source, (port->out_len ? EPOLLOUT : 0U) |
-					     (has_room(port) ? EPOLLIN : 0U));
+	/* No other event comes for input that is here already. */
+	loop_wait_for(&port->source,
+		      (port->out_len || port->waits ? EPOLLOUT : 0U) |
+			      (has_room(port) ? EPOLLIN : 0U));
+}
+
+void port_finish(struct port *port)
+{
+	struct pollfd ready = { .fd = port->source.fd, .events = POLLOUT };
+
+	flush(port);
+	while (port->out_len && poll(&ready, 1, FINISH_MS) > 0)
+		flush(port);
 }
 
 static void on_event(struct source *source, uint32_t events)
 {
 	struct port *port = CONTAINER_OF(source, struct port, source);
-	bool was_full;
+	int more;
 
 	if (events & EPOLLOUT)
 		flush(port);
 	make_room(port);
-	was_full = !has_room(port);
-	if (!was_full && (events & (EPOLLIN | EPOLLHUP | EPOLLERR)) &&
+	if (has_room(port) && (events & (EPOLLIN | EPOLLHUP | EPOLLERR)) &&
 	    !fill(port)) {
 		give_up(port, NULL);
 		return;
 	}
-	if (hand_over(port) < 0)
-		return;
-	if (port->on_room)
-		port->on_room(port->ctx);
-	port_kick(port);
+	do {
+		more = hand_over(port);
+		if (more < 0)
+			return;
+		if (port->on_room)
+			port->on_room(port->ctx);
+		port_kick(port);
+	} while (more && has_room(port));
 }
 
 int port_start(struct port *port, struct loop *loop, struct error *err)

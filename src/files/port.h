@@ -32,6 +32,7 @@ struct port {
 	uint8_t marker_back[RECORD_MARKER_BYTES]; /* where a search goes on */
 	size_t marker_seen;
 	bool synchronised;
+	bool waits; /* input is here that has no room for its answers */
 	port_record_fn *on_record;
 	port_fn *on_room; /* output was written: there is room again */
 	port_fn *on_end;  /* end of file or protocol broken: `why` */
@@ -50,3 +51,5 @@ void *port_room(struct port *port, size_t *left);
 void port_commit(struct port *port, size_t len);
 /* Writes what was committed outside of the port's own callbacks. */
 void port_kick(struct port *port);
+/* The last bytes: waits a little for a reader. */
+void port_finish(struct port *port);

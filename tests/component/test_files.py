@@ -397,6 +397,20 @@ def test_a_successor_goes_on_with_the_same_nodes(place):
     place.check()
 
 
+def test_a_planned_end_delivers_the_answers(place):
+    files = place.serve()
+    node = files.create("file").node
+    files.write(node, bytes(1 << 20))
+    sent = [files.send("READ", node, struct.pack("<QQIIQII", 0, 0, 200000, 0, 0, 0, 0))
+            for _ in range(4)]
+    time.sleep(0.3)
+    files.process.terminate()
+    for unique in sent:
+        assert files.receive(unique) == (0, bytes(200000))
+    assert files.process.wait(timeout=5) == 0
+    place.check()
+
+
 def test_more_files_than_descriptors(place, files):
     for i in range(80):
         place.folder(f"d{i}")

@@ -192,6 +192,36 @@ def test_replies_that_are_never_read(place, files):
     place.running.remove(files)
 
 
+def test_a_guest_that_goes_away_with_answers_unread(place):
+    files = place.serve()
+    node = files.create("file").node
+    files.write(node, bytes(1 << 20))
+    for _ in range(12):
+        files.send("READ", node, READ.pack(0, 0, 1 << 20, 0, 0, 0, 0))
+    time.sleep(0.3)
+    place.check()
+
+
+def test_many_requests_at_once_are_all_answered(files):
+    node = files.create("file").node
+    files.write(node, bytes(1 << 20))
+    sent = []
+
+    def send():
+        for i in range(400):
+            size = 1 << 20 if i % 4 == 0 else 100
+            sent.append(files.send("READ", node, READ.pack(0, 0, size, 0, 0, 0, 0)))
+
+    thread = threading.Thread(target=send)
+    thread.start()
+    thread.join(0.5)
+    for i in range(400):
+        while len(sent) <= i:
+            time.sleep(0.001)
+        assert files.receive(sent[i])[0] == 0
+    thread.join()
+
+
 def test_random_bytes_in_every_body(place, files):
     chance = random.Random(20261115)
     nodes = [ROOT, files.create("file").node, files.mkdir("folder").node,
