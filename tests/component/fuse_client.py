@@ -278,6 +278,10 @@ class Files:
 
     def close(self):
         """Ends it and says how it ended: 0 is in order."""
+        try:
+            self.socket.shutdown(socket.SHUT_RDWR)  # another thread may be reading
+        except OSError:
+            pass
         self.socket.close()
         try:
             self.process.wait(timeout=10)
