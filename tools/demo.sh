@@ -45,5 +45,5 @@ step "bawn ls"
 "$bawn" ls
 
 step "stop and remove"
-"$bawn" stop "$one" "$two"
+"$bawn" stop --power-off "$one" "$two"
 "$bawn" rm -f "$one" "$two"

@@ -11,7 +11,7 @@
 set -eu
 
 build='gcc libc6-dev meson ninja-build pkg-config libjansson-dev libseccomp-dev
-libarchive-dev libext2fs-dev comerr-dev libssl-dev libvterm-dev scdoc'
+libarchive-dev libext2fs-dev comerr-dev libssl-dev scdoc'
 run='qemu-system-x86 mmdebstrap e2fsprogs busybox-static kmod uidmap
 ca-certificates'
 test='python3 python3-pytest tmux util-linux procps mount git clang-format

@@ -22,7 +22,7 @@ static void add_tail(struct error *made, int len, const char *tail)
 				  tail);
 }
 
-/* Both build beside *err: an argument may point into its text. */
+/* All build beside *err: an argument may point into its text. */
 
 int error_set(struct error *err, int code, const char *fmt, ...)
 {
@@ -36,6 +36,22 @@ int error_set(struct error *err, int code, const char *fmt, ...)
 	va_end(args);
 	if (code)
 		add_tail(&made, len, strerror(code));
+	if (err)
+		*err = made;
+	errno = saved_errno;
+	return -1;
+}
+
+int error_say(struct error *err, int code, const char *fmt, ...)
+{
+	struct error made = { .code = code };
+	int saved_errno = errno;
+	va_list args;
+
+	va_start(args, fmt);
+	if (vsnprintf(made.text, sizeof(made.text), fmt, args) < 0)
+		made.text[0] = '\0';
+	va_end(args);
 	if (err)
 		*err = made;
 	errno = saved_errno;

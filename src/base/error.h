@@ -20,6 +20,13 @@ struct error {
 int error_set(struct error *err, int code, const char *fmt, ...)
 	__attribute__((format(printf, 3, 4)));
 
+/*
+ * The same without strerror(code): for a text that says all, when the caller
+ * needs the code.
+ */
+int error_say(struct error *err, int code, const char *fmt, ...)
+	__attribute__((format(printf, 3, 4)));
+
 /* Puts "fmt: " in front of the text. Always returns -1. err may be NULL. */
 int error_prefix(struct error *err, const char *fmt, ...)
 	__attribute__((format(printf, 2, 3)));

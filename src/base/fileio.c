@@ -188,13 +188,15 @@ int fileio_replace(int dirfd, const char *name, const void *bytes, size_t len,
 static int make_folder(const char *path, mode_t mode, struct error *err)
 {
 	struct stat st;
+	int why;
 
 	if (mkdir(path, mode) == 0)
 		return 0;
-	if (errno != EEXIST && errno != EROFS && errno != EACCES)
-		return error_set(err, errno, "%s", path);
+	why = errno;
+	if (why != EEXIST && why != EROFS && why != EACCES)
+		return error_set(err, why, "%s", path);
 	if (stat(path, &st) < 0)
-		return error_set(err, errno, "%s", path);
+		return error_set(err, why == EEXIST ? errno : why, "%s", path);
 	if (!S_ISDIR(st.st_mode))
 		return error_set(err, ENOTDIR, "%s", path);
 	return 0;

@@ -27,6 +27,7 @@ static struct {
 	enum log_level level;
 	int fd;
 	bool timestamps;
+	unsigned long written, max;
 	char identity[128];
 } sink = { .level = LOG_LEVEL_INFO, .fd = STDERR_FILENO };
 
@@ -53,6 +54,12 @@ bool log_enabled(enum log_level level)
 void log_to(int fd)
 {
 	sink.fd = fd;
+}
+
+void log_max(unsigned long bytes)
+{
+	sink.max = bytes;
+	sink.written = 0;
 }
 
 void log_timestamps(bool on)
@@ -105,6 +112,11 @@ void log_write(enum log_level level, const char *fmt, ...)
 			  sink.identity, words[level], clean);
 	len = strlen(line);
 	line[len++] = '\n';
+	sink.written += len;
+	if (sink.max && sink.written > sink.max) {
+		sink.written = len;
+		(void)!ftruncate(sink.fd, 0);
+	}
 	/* There is nobody to tell that telling failed. */
 	ignored = write(sink.fd, line, len);
 	(void)ignored;

@@ -25,6 +25,11 @@ void log_level_set(enum log_level level);
 bool log_enabled(enum log_level level);
 /* fd is borrowed; it should be O_APPEND. */
 void log_to(int fd);
+/*
+ * So many bytes, then the file is emptied and begun again: what a guest can
+ * trigger once a second fills a disk within a year. 0 is no bound.
+ */
+void log_max(unsigned long bytes);
 /* Prefix each line with an RFC 3339 time: for files, not for terminals. */
 void log_timestamps(bool on);
 

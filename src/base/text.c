@@ -266,3 +266,21 @@ unsigned text_distance(const char *a, const char *b)
 	}
 	return row[b_len];
 }
+
+void text_nearest_init(struct text_nearest *nearest, const char *word)
+{
+	/* in a short word every letter could have been meant */
+	*nearest =
+		(struct text_nearest){ .word = word,
+				       .distance = strlen(word) < 3 ? 2 : 3 };
+}
+
+void text_nearest_offer(struct text_nearest *nearest, const char *candidate)
+{
+	unsigned distance = text_distance(nearest->word, candidate);
+
+	if (distance >= nearest->distance)
+		return;
+	nearest->distance = distance;
+	nearest->best = candidate;
+}

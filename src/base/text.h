@@ -32,3 +32,12 @@ void text_hex(const void *bytes, size_t len, char *dst);
 int text_unhex(const char *text, void *bytes, size_t len);
 /* Levenshtein distance, for "did you mean". */
 unsigned text_distance(const char *a, const char *b);
+
+/* "did you mean": the candidate that differs least from a mistyped word. */
+struct text_nearest {
+	const char *word;
+	const char *best;  /* borrowed; NULL while nothing is near enough */
+	unsigned distance; /* of the best; at first the limit */
+};
+void text_nearest_init(struct text_nearest *nearest, const char *word);
+void text_nearest_offer(struct text_nearest *nearest, const char *candidate);

@@ -119,7 +119,7 @@ int cgroups_setup(struct cgroups *cgroups, struct error *err)
 	static const char *const each[] = { "cpu", "pids", NULL };
 	AUTO_CLOSE int root = -1;
 
-	*cgroups = (struct cgroups){ .top = -1, .spare = { .fd = -1 } };
+	*cgroups = (struct cgroups){ .top = -1 };
 	if (mount_tree(err))
 		return -1;
 	root = open(MOUNT_POINT, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
@@ -135,11 +135,10 @@ int cgroups_setup(struct cgroups *cgroups, struct error *err)
 	if (enter_namespace(root, cgroups->top, err))
 		return -1;
 	enable_controllers(cgroups->top, each);
-	cgroups_refill(cgroups);
 	return 0;
 }
 
-static struct cgroup make_group(struct cgroups *cgroups)
+struct cgroup cgroups_make(struct cgroups *cgroups)
 {
 	struct cgroup group = { .fd = -1, .number = ++cgroups->last_number };
 	char name[32];
@@ -153,20 +152,6 @@ static struct cgroup make_group(struct cgroups *cgroups)
 	if (group.fd >= 0)
 		write_number(group.fd, "pids.max", cgroups->session_tasks_max);
 	return group;
-}
-
-void cgroups_refill(struct cgroups *cgroups)
-{
-	if (cgroups->spare.fd < 0)
-		cgroups->spare = make_group(cgroups);
-}
-
-struct cgroup cgroups_take(struct cgroups *cgroups)
-{
-	struct cgroup group = cgroups->spare;
-
-	cgroups->spare.fd = -1;
-	return group.fd >= 0 ? group : make_group(cgroups);
 }
 
 static int is_frozen(int events)

@@ -7,9 +7,6 @@
  *                      /sys/fs/cgroup (by a cgroup namespace), so that an
  *                      engine in a session makes its groups below the limits
  *       s1, s2, ...    a session each, with an equal share of the CPUs
- *
- * Making a group is the dearest step of a session's start, so one is always
- * kept ready.
  */
 #pragma once
 
@@ -24,7 +21,6 @@ struct cgroup {
 
 struct cgroups {
 	int top; /* owned: folder of "bawn" */
-	struct cgroup spare;
 	unsigned last_number;
 	uint64_t session_tasks_max;
 	int frozen;
@@ -32,10 +28,8 @@ struct cgroups {
 
 /* Mounts /sys/fs/cgroup and makes the tree. */
 int cgroups_setup(struct cgroups *cgroups, struct error *err);
-/* Makes the spare group when there is none. Best effort. */
-void cgroups_refill(struct cgroups *cgroups);
-/* The spare one or a new one; fd is -1 with errno when that failed. */
-struct cgroup cgroups_take(struct cgroups *cgroups);
+/* A new group; fd is -1 with errno when that failed. */
+struct cgroup cgroups_make(struct cgroups *cgroups);
 
 /*
  * Stops every process of every session and waits up to timeout_ms until they

@@ -14,6 +14,7 @@
 #include "base/log.h"
 #include "base/own.h"
 #include "guest/power.h"
+#include "guest/prime.h"
 #include "guest/stats.h"
 #include "proto/messages.h"
 
@@ -52,7 +53,7 @@ static void send_hello(struct guest *guest)
 	uname(&name);
 	message.hello.version = PROTOCOL_VERSION;
 	message.hello.kernel_release = name.release;
-	message.hello.primed = guest->primed;
+	message.hello.primed = guest->prime;
 	send(guest, &message);
 }
 
@@ -72,9 +73,18 @@ static void prepare(struct guest *guest, const struct message *message)
 	memcpy(guest->marker, message->prepare.marker, sizeof(guest->marker));
 	guest->state = GUEST_PREPARING;
 	sessions_pause(&guest->sessions);
-	if (cgroups_freeze(&guest->cgroups, FREEZE_MS))
+	/* Without one there is nothing to thaw after the restore either. */
+	if (sessions_any(&guest->sessions) &&
+	    cgroups_freeze(&guest->cgroups, FREEZE_MS))
 		log_warn("sessions do not stand still");
 	sync();
+}
+
+static bool have_children(void)
+{
+	siginfo_t info;
+
+	return !waitid(P_ALL, 0, &info, WEXITED | WNOHANG | WNOWAIT);
 }
 
 static void stop(struct guest *guest, const struct message *message)
@@ -82,11 +92,13 @@ static void stop(struct guest *guest, const struct message *message)
 	if (guest->state == GUEST_STOPPING)
 		return;
 	guest->state = GUEST_STOPPING;
+	guest->sessions.closing = true;
 	cgroups_thaw(&guest->cgroups);
 	sessions_resume(&guest->sessions);
 	power_ask_all();
 	sessions_hang_up(&guest->sessions);
-	timer_start(guest->loop, &guest->stop, STOP_MS);
+	/* Without a child no SIGCHLD will tell us that the last one ended. */
+	timer_start(guest->loop, &guest->stop, have_children() ? STOP_MS : 0);
 }
 
 static void on_stop_timer(struct timer *timer)
@@ -96,7 +108,8 @@ static void on_stop_timer(struct timer *timer)
 
 static void session_start(struct guest *guest, const struct message *message)
 {
-	sessions_start(&guest->sessions, &message->session_start);
+	sessions_start(&guest->sessions, &message->session_start,
+		       guest->payload, guest->payload_len);
 }
 
 static void session_signal(struct guest *guest, const struct message *message)
@@ -122,6 +135,8 @@ static void stats(struct guest *guest, const struct message *message)
 	struct message answer = { .type = MESSAGE_STATS };
 
 	stats_collect(guest->cgroups.top, &answer.stats);
+	if (guest->sessions.spare.pid > 0 && answer.stats.processes)
+		answer.stats.processes--; /* it does nothing yet */
 	send(guest, &answer);
 }
 
@@ -147,6 +162,8 @@ static void on_message(void *ctx, const uint8_t *payload, size_t len)
 	struct guest *guest = ctx;
 	struct message message;
 
+	guest->payload = payload;
+	guest->payload_len = len;
 	if (message_decode(payload, len, &message))
 		give_up("the host sent a broken message");
 	if (!handlers[message.type].handle)
@@ -249,6 +266,11 @@ int guest_run(struct guest *guest, int port_fd, struct error *err)
 {
 	if (start(guest, port_fd, err))
 		return -1;
+	if (guest->prime) {
+		/* Also warms the paths of our own code. */
+		prime_run(&guest->cgroups);
+	}
+	sessions_refill(&guest->sessions);
 	send_hello(guest);
 	do
 		finish_round(guest);

@@ -34,8 +34,11 @@ struct guest {
 	struct sessions sessions;
 	struct timer stop;
 	uint8_t marker[MUX_MARKER_BYTES];
-	bool primed;
+	const uint8_t *payload; /* of the message that is being handled */
+	size_t payload_len;
+	bool prime; /* run the template's shell once before HELLO */
 };
 
-/* cgroups and identity are set up. Takes port_fd. Returns only on failure. */
+/* cgroups, identity and prime are set. Takes port_fd. Returns only on failure.
+ */
 int guest_run(struct guest *guest, int port_fd, struct error *err);

@@ -47,8 +47,10 @@ int identity_check_hostname(const char *hostname)
 	return 0;
 }
 
-static void rewrite(int fd, const char *text)
+static void rewrite(struct identity *identity, enum identity_file file,
+		    const char *text)
 {
+	int fd = identity->files[file];
 	size_t len = strlen(text);
 
 	if (pwrite(fd, text, len, 0) != (ssize_t)len ||
@@ -96,13 +98,13 @@ static void set_hostname(struct identity *identity, const char *hostname)
 	if (sethostname(hostname, strlen(hostname)))
 		log_warn("hostname: %s", strerror(errno));
 	text_format(text, sizeof(text), "%s\n", hostname);
-	rewrite(identity->files[IDENTITY_HOSTNAME], text);
+	rewrite(identity, IDENTITY_HOSTNAME, text);
 	text_format(text, sizeof(text),
 		    "127.0.0.1\tlocalhost\n"
 		    "::1\tlocalhost ip6-localhost ip6-loopback\n"
 		    "127.0.1.1\t%s\n",
 		    hostname);
-	rewrite(identity->files[IDENTITY_HOSTS], text);
+	rewrite(identity, IDENTITY_HOSTS, text);
 }
 
 static void set_machine_id(struct identity *identity,
@@ -113,7 +115,7 @@ static void set_machine_id(struct identity *identity,
 	text_hex(id, MESSAGE_ID_BYTES, text);
 	text[2 * MESSAGE_ID_BYTES] = '\n';
 	text[2 * MESSAGE_ID_BYTES + 1] = '\0';
-	rewrite(identity->files[IDENTITY_MACHINE_ID], text);
+	rewrite(identity, IDENTITY_MACHINE_ID, text);
 }
 
 int identity_open(struct identity *identity, struct error *err)
@@ -139,7 +141,7 @@ int identity_open(struct identity *identity, struct error *err)
 	}
 	set_hostname(identity, "bawn");
 	set_machine_id(identity, id);
-	rewrite(identity->files[IDENTITY_RESOLV], "# no network\n");
+	rewrite(identity, IDENTITY_RESOLV, "# no network\n");
 	return 0;
 }
 

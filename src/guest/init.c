@@ -35,7 +35,6 @@
 #include "guest/kernel_args.h"
 #include "guest/modules.h"
 #include "guest/power.h"
-#include "guest/prime.h"
 #include "guest/rootfs.h"
 #include "guest/sysfile.h"
 
@@ -143,10 +142,7 @@ static int serve(struct guest *guest, struct error *err)
 	port = port_find(PORT_NAME, DEVICE_WAIT_MS, err);
 	if (port < 0)
 		return -1;
-	if (args.prime) {
-		prime_run(&guest->cgroups);
-		guest->primed = true;
-	}
+	guest->prime = args.prime;
 	stay_in_memory();
 	return guest_run(guest, port, err);
 }

@@ -5,7 +5,6 @@
 #include "guest/prime.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <poll.h>
 #include <string.h>
 #include <sys/syscall.h>
@@ -23,21 +22,15 @@
 #define PRIME_MS 20000
 
 struct program {
-	uint32_t argc;    /* 0 = the login shell */
-	const char *argv; /* one text after another */
-	size_t argv_bytes;
+	uint32_t argc;     /* 0 = the login shell */
+	const char *argv;  /* one text after another */
 	const char *typed; /* on its terminal; NULL = no terminal */
 };
 
-#define PROGRAM(count, texts)                     \
-	{                                         \
-		count, texts, sizeof(texts), NULL \
-	}
-
 static const struct program programs[] = {
 	{ .typed = "exit\n" },
-	PROGRAM(1, "true"),
-	PROGRAM(3, "sh\0-c\0true"),
+	{ .argc = 1, .argv = "true" },
+	{ .argc = 3, .argv = "sh\0-c\0true" },
 };
 
 static void drop_output(int terminal)
@@ -68,44 +61,55 @@ static void wait_for(pid_t pid, int terminal, uint64_t deadline)
 	}
 }
 
+static void type(int terminal, const char *text)
+{
+	if (terminal >= 0 && write(terminal, text, strlen(text)) < 0)
+		log_debug("prime: %s", strerror(errno));
+}
+
+static void run_child(struct session_child *child,
+		      const struct program *program, uint64_t deadline)
+{
+	struct message message = {
+		.type = MESSAGE_SESSION_START,
+		.session_start = { .flags = SESSION_NO_OUTPUT,
+				   .argv = { .count = program->argc,
+					     .first = program->argv },
+				   /* what was typed here is not the user's */
+				   .env = { .count = 1,
+					    .first = "HISTFILE=/dev/null" } },
+	};
+	AUTO_CLOSE int terminal = program->typed ? pty_open(24, 80) : -1;
+	uint8_t bytes[256];
+	long len = message_encode(&message, bytes, sizeof(bytes));
+
+	type(terminal, program->typed);
+	if (len > 0 &&
+	    !session_child_run(child, bytes, (size_t)len,
+			       terminal < 0 ? -1 : pty_number(terminal)))
+		wait_for(child->pid, terminal, deadline);
+}
+
 static void run_program(const struct program *program, struct cgroups *cgroups,
 			uint64_t deadline)
 {
-	struct message_session_start start = {
-		.user = "",
-		.folder = "",
-		.argv = { .count = program->argc,
-			  .first = program->argv,
-			  .end = program->argv + program->argv_bytes },
-	};
-	AUTO_CLOSE int terminal = program->typed ? pty_open(24, 80) : -1;
-	AUTO_CLOSE int report = open("/dev/null", O_WRONLY | O_CLOEXEC);
-	struct session_child child = { .start = &start,
-				       .in = -1,
-				       .out = -1,
-				       .err = -1,
-				       .terminal = terminal,
-				       .report = report,
-				       .cgroup = cgroups_take(cgroups) };
-	pid_t pid;
+	struct session_child child;
 
-	if (terminal >= 0 &&
-	    write(terminal, program->typed, strlen(program->typed)) < 0)
+	if (session_child_fork(&child, cgroups)) {
 		log_debug("prime: %s", strerror(errno));
-	pid = session_child_start(&child);
-	if (pid > 0)
-		wait_for(pid, terminal, deadline);
+		return;
+	}
+	run_child(&child, program, deadline);
 	cgroup_kill(&child.cgroup);
-	if (pid > 0)
-		waitpid(pid, NULL, 0);
+	waitpid(child.pid, NULL, 0);
 	/* Orphans of a shell's start files have to be reaped before. */
 	while (waitpid(-1, NULL, WNOHANG) > 0)
 		;
+	session_child_close(&child);
 	if (cgroup_remove(cgroups, &child.cgroup)) {
 		log_debug("prime: a process stays");
 		close(child.cgroup.fd);
 	}
-	cgroups_refill(cgroups);
 }
 
 void prime_run(struct cgroups *cgroups)

@@ -23,6 +23,13 @@ int pty_open(uint16_t rows, uint16_t cols)
 	return TAKE_FD(master);
 }
 
+int pty_number(int master)
+{
+	unsigned number;
+
+	return ioctl(master, TIOCGPTN, &number) ? -1 : (int)number;
+}
+
 int pty_resize(int master, uint16_t rows, uint16_t cols)
 {
 	struct winsize size = { .ws_row = rows, .ws_col = cols };

@@ -3,9 +3,9 @@
  * session.c - processes that the host started, and their streams
  *
  * The start of a small program is what users wait for, and system calls are
- * dear under emulation: groups are made ahead and removed later (`tidy`), the
- * child finds out everything about users and folders, and the answers of one
- * round of the loop leave in one write.
+ * dear under emulation: children and groups are made ahead and groups removed
+ * later (`tidy`), the child finds out everything about users and folders, and
+ * the answers of one round of the loop leave in one write.
  */
 #include "guest/session.h"
 
@@ -19,13 +19,15 @@
 #include "base/mem.h"
 #include "base/own.h"
 #include "guest/pty.h"
-#include "guest/session_child.h"
 #include "guest/session_internal.h"
 #include "proto/mux.h"
 
-#define TIDY_MS 50
-#define TIDY_AGAIN_MS 1000
-#define SIGNAL_MAX 64
+/* After an end, nobody waits; after a start, somebody does. */
+#define TIDY_AFTER_END_MS 20
+#define TIDY_AFTER_START_MS 500
+#define TIDY_AGAIN_MS 30000
+#define GROUPS_AT_ONCE 4
+#define GROUPS_MANY 8
 #define MESSAGE_BYTES 64 /* more than any of ours takes */
 
 struct leftover {
@@ -57,22 +59,58 @@ static void send_started(struct sessions *sessions, uint32_t id, pid_t pid,
 	send(sessions, &message);
 }
 
+void sessions_refill(struct sessions *sessions)
+{
+	if (sessions->spare.pid > 0 || sessions->paused || sessions->closing)
+		return;
+	if (session_child_fork(&sessions->spare, sessions->cgroups))
+		log_limited(LOG_LEVEL_DEBUG, "no spare child");
+}
+
+static void drop_spare(struct sessions *sessions)
+{
+	session_child_close(&sessions->spare);
+	if (cgroup_remove(sessions->cgroups, &sessions->spare.cgroup))
+		close(sessions->spare.cgroup.fd);
+	sessions->spare = SESSION_CHILD_NONE;
+	sessions->tidy_ms = TIDY_AFTER_END_MS;
+}
+
+bool sessions_any(const struct sessions *sessions)
+{
+	return !list_empty(&sessions->live) || !list_empty(&sessions->leftover);
+}
+
+/* The dear part of it waits in the kernel: a few at a time. */
+static void remove_groups(struct sessions *sessions, unsigned count)
+{
+	for (; count && !list_empty(&sessions->leftover); count--) {
+		struct leftover *rest = LIST_ENTRY(sessions->leftover.next,
+						   struct leftover, link);
+
+		list_remove(&rest->link);
+		if (cgroup_remove(sessions->cgroups, &rest->cgroup)) {
+			list_append(&sessions->leftover, &rest->link);
+			continue;
+		}
+		sessions->leftover_count--;
+		free(rest);
+	}
+}
+
 static void on_tidy(struct timer *timer)
 {
 	struct sessions *sessions = CONTAINER_OF(timer, struct sessions, tidy);
+	unsigned before = sessions->leftover_count;
 
-	cgroups_refill(sessions->cgroups);
-	LIST_FOR_EACH(node, &sessions->leftover) {
-		struct leftover *rest = LIST_ENTRY(node, struct leftover, link);
-
-		if (cgroup_remove(sessions->cgroups, &rest->cgroup))
-			continue;
-		list_remove(&rest->link);
-		free(rest);
-	}
-	/* Nothing tells us when the last process in the background ends. */
-	if (!list_empty(&sessions->leftover))
-		timer_start(sessions->loop, &sessions->tidy, TIDY_AGAIN_MS);
+	sessions_refill(sessions);
+	remove_groups(sessions, GROUPS_AT_ONCE);
+	if (!sessions->leftover_count)
+		return;
+	/* The last process in the background may not be our child to reap. */
+	timer_start(sessions->loop, timer,
+		    sessions->leftover_count < before ? TIDY_AFTER_END_MS
+						      : TIDY_AGAIN_MS);
 }
 
 void sessions_init(struct sessions *sessions, struct loop *loop,
@@ -80,7 +118,8 @@ void sessions_init(struct sessions *sessions, struct loop *loop,
 {
 	*sessions = (struct sessions){ .loop = loop,
 				       .mux = mux,
-				       .cgroups = cgroups };
+				       .cgroups = cgroups,
+				       .spare = SESSION_CHILD_NONE };
 	sessions->tidy =
 		(struct timer){ .name = "tidy cgroups", .on_fire = on_tidy };
 	list_init(&sessions->live);
@@ -89,13 +128,16 @@ void sessions_init(struct sessions *sessions, struct loop *loop,
 
 void sessions_tidy_later(struct sessions *sessions)
 {
-	if (!sessions->untidy)
+	if (!sessions->tidy_ms)
 		return;
-	sessions->untidy = false;
-	timer_start(sessions->loop, &sessions->tidy, TIDY_MS);
+	/* A storm of short sessions moves the timer on and on. */
+	if (sessions->leftover_count > GROUPS_MANY)
+		remove_groups(sessions, 2);
+	timer_start(sessions->loop, &sessions->tidy, sessions->tidy_ms);
+	sessions->tidy_ms = 0;
 }
 
-static struct session *find(struct sessions *sessions, uint32_t id)
+struct session *session_find(struct sessions *sessions, uint32_t id)
 {
 	LIST_FOR_EACH(node, &sessions->live) {
 		struct session *session =
@@ -114,7 +156,7 @@ static void close_stream(struct mux_stream **stream, uint32_t code)
 	*stream = NULL;
 }
 
-static void close_streams(struct session *session, uint32_t code)
+void session_close_streams(struct session *session, uint32_t code)
 {
 	session->output.stream = NULL;
 	session->error_output.stream = NULL;
@@ -141,12 +183,13 @@ static void forget(struct session *session, uint32_t code)
 	session_output_close(&session->output);
 	session_output_close(&session->error_output);
 	timer_stop(&session->retry);
-	close_streams(session, code);
+	session_close_streams(session, code);
 	list_remove(&session->link);
 	rest->id = session->id;
 	rest->cgroup = session->cgroup;
 	list_append(&sessions->leftover, &rest->link);
-	sessions->untidy = true;
+	sessions->leftover_count++;
+	sessions->tidy_ms = TIDY_AFTER_END_MS;
 	loop_defer_free(sessions->loop, session);
 }
 
@@ -232,72 +275,45 @@ static int open_streams(struct session *session,
 }
 
 static int open_terminal(struct session *session,
-			 const struct message_session_start *start,
-			 struct session_child *child)
+			 const struct message_session_start *start)
 {
 	int master = pty_open(start->rows, start->cols);
 
 	if (master < 0)
 		return -1;
-	child->terminal = session->output.source.fd = master;
+	session->output.source.fd = master;
 	/* A second number, so that each direction is watched by itself. */
 	session->input.source.fd = fcntl(master, F_DUPFD_CLOEXEC, 3);
-	return session->input.source.fd < 0 ? -1 : 0;
+	return session->input.source.fd < 0 ? -1 : pty_number(master);
 }
 
-/* Our end does not block; the program's end is as programs expect it. */
-static int open_pipe(int *ours, int *theirs, int our_side)
+static void take_pipes(struct session *session,
+		       const struct message_session_start *start,
+		       struct session_child *child)
 {
-	int ends[2];
-
-	if (pipe2(ends, O_CLOEXEC))
-		return -1;
-	*ours = ends[our_side];
-	*theirs = ends[!our_side];
-	return fcntl(*ours, F_SETFL, O_NONBLOCK);
+	if ((start->flags & SESSION_STDIN) && session->stdio)
+		session->input.source.fd = TAKE_FD(child->in);
+	if (session->output.stream)
+		session->output.source.fd = TAKE_FD(child->out);
+	if (session->error_output.stream)
+		session->error_output.source.fd = TAKE_FD(child->err);
 }
 
-static int open_pipes(struct session *session,
-		      const struct message_session_start *start,
-		      struct session_child *child)
+static int take_child(struct sessions *sessions, struct session_child *child)
 {
-	if ((start->flags & SESSION_STDIN) && session->stdio &&
-	    open_pipe(&session->input.source.fd, &child->in, 1))
-		return -1;
-	if (session->output.stream &&
-	    open_pipe(&session->output.source.fd, &child->out, 0))
-		return -1;
-	if (session->error_output.stream &&
-	    open_pipe(&session->error_output.source.fd, &child->err, 0))
-		return -1;
-	return 0;
+	*child = sessions->spare;
+	sessions->spare = SESSION_CHILD_NONE;
+	sessions->tidy_ms = TIDY_AFTER_START_MS;
+	if (child->pid > 0)
+		return 0;
+	return session_child_fork(child, sessions->cgroups);
 }
 
-static void close_child_ends(const struct session_child *child)
+static int watch(struct session *session)
 {
-	const int ends[] = { child->in, child->out, child->err, child->report };
-
-	for (size_t i = 0; i < ARRAY_SIZE(ends); i++) {
-		if (ends[i] >= 0)
-			close(ends[i]);
-	}
-}
-
-static int launch(struct session *session, struct session_child *child)
-{
-	struct sessions *sessions = session->sessions;
 	struct error err;
 
-	if (child->terminal < 0 && child->out >= 0 && child->err < 0)
-		child->err = fcntl(child->out, F_DUPFD_CLOEXEC, 3);
-	sessions->untidy = true;
-	session->cgroup = cgroups_take(sessions->cgroups);
-	child->cgroup = session->cgroup;
-	session->pid = session_child_start(child);
-	if (session->pid < 0)
-		return -1;
-	if (loop_add(sessions->loop, &session->report, &err)) {
-		cgroup_kill(&session->cgroup);
+	if (loop_add(session->sessions->loop, &session->report, &err)) {
 		errno = err.code;
 		return -1;
 	}
@@ -306,36 +322,50 @@ static int launch(struct session *session, struct session_child *child)
 	return 0;
 }
 
-static int prepare_and_launch(struct session *session,
-			      const struct message_session_start *start,
-			      struct session_child *child)
+static int launch(struct session *session,
+		  const struct message_session_start *start,
+		  const uint8_t *encoded, size_t len)
 {
+	struct session_child child;
+	int terminal = -1, failed;
+
 	if (session->terminal && !start->stdio_stream) {
 		errno = EINVAL;
 		return -1;
 	}
-	if (open_streams(session, start) ||
-	    open_pipe(&session->report.fd, &child->report, 0))
+	if (open_streams(session, start))
 		return -1;
-	if (session->terminal ? open_terminal(session, start, child)
-			      : open_pipes(session, start, child))
+	if (session->terminal) {
+		terminal = open_terminal(session, start);
+		if (terminal < 0)
+			return -1;
+	}
+	if (take_child(session->sessions, &child))
 		return -1;
-	return launch(session, child);
+	session->pid = child.pid;
+	session->cgroup = child.cgroup;
+	session->report.fd = TAKE_FD(child.report);
+	if (!session->terminal)
+		take_pipes(session, start, &child);
+	failed = session_child_run(&child, encoded, len, terminal) ||
+		 watch(session);
+	if (failed) {
+		failed = errno;
+		cgroup_kill(&session->cgroup);
+	}
+	session_child_close(&child);
+	errno = failed;
+	return failed ? -1 : 0;
 }
 
 void sessions_start(struct sessions *sessions,
-		    const struct message_session_start *start)
+		    const struct message_session_start *start,
+		    const uint8_t *encoded, size_t len)
 {
-	struct session_child child = { .start = start,
-				       .in = -1,
-				       .out = -1,
-				       .err = -1,
-				       .terminal = -1,
-				       .report = -1 };
 	struct session_report failure = { SESSION_STAGE_OTHER, EEXIST };
 	struct session *session;
 
-	if (find(sessions, start->session)) {
+	if (session_find(sessions, start->session)) {
 		send_started(sessions, start->session, 0, &failure);
 		return;
 	}
@@ -350,40 +380,16 @@ void sessions_start(struct sessions *sessions,
 					   .on_event = on_report };
 	session_io_init(session);
 	list_append(&sessions->live, &session->link);
-	if (prepare_and_launch(session, start, &child)) {
+	if (launch(session, start, encoded, len)) {
 		failure.error = (uint32_t)errno;
 		send_started(sessions, session->id, 0, &failure);
 		forget(session, failure.error);
 	}
-	close_child_ends(&child);
-}
-
-void sessions_signal(struct sessions *sessions, uint32_t id, uint32_t number)
-{
-	struct session *session = find(sessions, id);
-	pid_t group = 0;
-
-	if (!session || session->exited || number == 0 || number > SIGNAL_MAX)
-		return;
-	if (session->terminal && session->output.source.fd >= 0)
-		group = pty_foreground(session->output.source.fd);
-	/* Until the child has called setsid() there is no such group. */
-	if (kill(-(group > 1 ? group : session->pid), (int)number))
-		kill(session->pid, (int)number);
-}
-
-void sessions_resize(struct sessions *sessions, uint32_t id, uint16_t rows,
-		     uint16_t cols)
-{
-	struct session *session = find(sessions, id);
-
-	if (session && session->terminal && session->output.source.fd >= 0)
-		pty_resize(session->output.source.fd, rows, cols);
 }
 
 void sessions_kill(struct sessions *sessions, uint32_t id)
 {
-	struct session *session = find(sessions, id);
+	struct session *session = session_find(sessions, id);
 
 	if (session) {
 		cgroup_kill(&session->cgroup);
@@ -397,19 +403,12 @@ void sessions_kill(struct sessions *sessions, uint32_t id)
 	}
 }
 
-void sessions_hang_up(struct sessions *sessions)
-{
-	LIST_FOR_EACH(node, &sessions->live) {
-		struct session *session =
-			LIST_ENTRY(node, struct session, link);
-
-		if (session->terminal && !session->exited)
-			kill(session->pid, SIGHUP);
-	}
-}
-
 void sessions_on_exit(struct sessions *sessions, pid_t pid, int status)
 {
+	if (pid == sessions->spare.pid) {
+		drop_spare(sessions); /* somebody in the guest killed it */
+		return;
+	}
 	LIST_FOR_EACH(node, &sessions->live) {
 		struct session *session =
 			LIST_ENTRY(node, struct session, link);
@@ -429,6 +428,9 @@ void sessions_on_exit(struct sessions *sessions, pid_t pid, int status)
 		session_check_end(session);
 		return;
 	}
+	/* An orphan, maybe the last process of a session that has ended. */
+	if (sessions->leftover_count && !sessions->tidy_ms)
+		sessions->tidy_ms = TIDY_AFTER_START_MS;
 }
 
 /* CLOSE is the host's hang-up. */
@@ -464,41 +466,4 @@ void sessions_on_stream(struct sessions *sessions, struct mux_stream *stream)
 		session_output_resume(&session->error_output);
 	}
 	session_check_end(session);
-}
-
-void sessions_pause(struct sessions *sessions)
-{
-	sessions->paused = true;
-	LIST_FOR_EACH(node, &sessions->live) {
-		struct session *session =
-			LIST_ENTRY(node, struct session, link);
-
-		session_output_pause(&session->output);
-		session_output_pause(&session->error_output);
-	}
-}
-
-void sessions_detach(struct sessions *sessions)
-{
-	LIST_FOR_EACH(node, &sessions->live) {
-		struct session *session =
-			LIST_ENTRY(node, struct session, link);
-
-		close_streams(session, ECONNRESET);
-		if (!session->terminal)
-			session_input_close(&session->input);
-	}
-}
-
-void sessions_resume(struct sessions *sessions)
-{
-	sessions->paused = false;
-	LIST_FOR_EACH(node, &sessions->live) {
-		struct session *session =
-			LIST_ENTRY(node, struct session, link);
-
-		session_output_resume(&session->output);
-		session_output_resume(&session->error_output);
-		session_check_end(session);
-	}
 }

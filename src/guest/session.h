@@ -14,6 +14,7 @@
 
 #include "base/list.h"
 #include "base/loop.h"
+#include "guest/session_child.h"
 #include "proto/messages.h"
 
 struct cgroups;
@@ -26,18 +27,29 @@ struct sessions {
 	struct cgroups *cgroups;
 	struct list live;     /* struct session */
 	struct list leftover; /* groups of sessions that have ended */
-	struct timer tidy;    /* removes groups, makes the spare one */
-	bool untidy;          /* tidy has to be started */
-	bool paused;          /* no output is read */
-	bool stuck;           /* the host does not take messages */
+	unsigned leftover_count;
+	struct session_child spare; /* waits for the next SESSION_START */
+	struct timer tidy;          /* removes groups, makes the spare */
+	unsigned tidy_ms;           /* tidy is to be started; 0 = not */
+	bool paused;                /* no output is read */
+	bool closing;               /* the machine ends: no more spares */
+	bool stuck;                 /* the host does not take messages */
 };
 
 void sessions_init(struct sessions *sessions, struct loop *loop,
 		   struct mux *mux, struct cgroups *cgroups);
 
-/* The answer is a SESSION_STARTED, now or when the program runs. */
+/*
+ * The answer is a SESSION_STARTED, now or when the program runs. encoded is
+ * the message that start was decoded from.
+ */
 void sessions_start(struct sessions *sessions,
-		    const struct message_session_start *start);
+		    const struct message_session_start *start,
+		    const uint8_t *encoded, size_t len);
+/* Forks the spare when there is none. Best effort. */
+void sessions_refill(struct sessions *sessions);
+/* True when a process of a session may be alive. */
+bool sessions_any(const struct sessions *sessions);
 /* These ignore a session that is gone: the message crossed its end. */
 void sessions_signal(struct sessions *sessions, uint32_t id, uint32_t signal);
 void sessions_resize(struct sessions *sessions, uint32_t id, uint16_t rows,

@@ -1,220 +1,125 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * session_child.c - from the fork to the program of a session
+ * session_child.c - forking children ahead and handing them their work
+ *
+ * A child that waits must hold no other session's pipes, or their readers
+ * would never see the end; so it closes everything but its own ends, which get
+ * fixed numbers.
  */
 #include "guest/session_child.h"
 
 #include <errno.h>
 #include <fcntl.h>
-#include <grp.h>
 #include <linux/sched.h>
 #include <signal.h>
 #include <string.h>
-#include <sys/ioctl.h>
-#include <sys/stat.h>
+#include <sys/prctl.h>
 #include <sys/syscall.h>
-#include <termios.h>
+#include <sys/uio.h>
+#include <unistd.h>
 
-#include "base/buffer.h"
-#include "base/error.h"
-#include "base/fileio.h"
 #include "base/mem.h"
 #include "base/own.h"
-#include "base/text.h"
-#include "guest/accounts.h"
-#include "guest/environment.h"
+#include "guest/session_program.h"
+#include "proto/frame.h"
 #include "proto/messages.h"
 
-#ifndef TIOCGPTPEER
-#define TIOCGPTPEER _IO('T', 0x41)
+#ifndef F_SETPIPE_SZ
+#define F_SETPIPE_SZ 1031
 #endif
+#define PIPE_BYTES (64u * 1024) /* what a new pipe holds */
+#define HIGH_FD 64              /* above the fixed numbers */
 
-static _Noreturn void give_up(const struct session_child *child,
-			      enum session_stage stage, int code)
+struct command {
+	uint32_t len; /* of the message that follows */
+	int32_t terminal;
+};
+
+enum { /* descriptors of the child while it waits */
+       FD_COMMAND = 3,
+       FD_REPORT = SESSION_PROGRAM_REPORT_FD,
+       FD_COUNT,
+};
+
+struct child_ends {
+	int fds[FD_COUNT];
+};
+
+/* Our end does not block; the program's end is as programs expect it. */
+static int open_pipe(int *ours, int *theirs, int our_side)
 {
-	struct session_report report = { stage, (uint32_t)code };
-	ssize_t ignored = write(child->report, &report, sizeof(report));
+	int ends[2];
 
-	(void)ignored;
-	_exit(127);
+	if (pipe2(ends, O_CLOEXEC))
+		return -1;
+	*ours = ends[our_side];
+	*theirs = ends[!our_side];
+	return fcntl(*ours, F_SETFL, O_NONBLOCK);
 }
 
-/* A missing file is an empty one. */
-static struct slice read_accounts(const char *path)
+static int open_pipes(struct session_child *child, struct child_ends *ends)
 {
-	struct buffer text = BUFFER_INIT(ACCOUNT_FILE_MAX);
-	AUTO_CLOSE int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
-	struct error err;
-
-	if (fd < 0 || fileio_read_fd(fd, &text, &err))
-		return (struct slice){ NULL, 0 };
-	return (struct slice){ (const char *)text.data, text.len };
+	return open_pipe(&child->in, &ends->fds[STDIN_FILENO], 1) ||
+	       open_pipe(&child->out, &ends->fds[STDOUT_FILENO], 0) ||
+	       open_pipe(&child->err, &ends->fds[STDERR_FILENO], 0) ||
+	       open_pipe(&child->command, &ends->fds[FD_COMMAND], 1) ||
+	       open_pipe(&child->report, &ends->fds[FD_REPORT], 0);
 }
 
-static void find_account(const struct session_child *child,
-			 struct account *account)
+static void close_ends(struct child_ends *ends)
 {
-	struct account_files files = {
-		.passwd = read_accounts("/etc/passwd"),
-		.group = read_accounts("/etc/group"),
-	};
-
-	if (account_resolve(&files, child->start->user, account))
-		give_up(child, SESSION_STAGE_USER, ENOENT);
-}
-
-static void enter_terminal(const struct session_child *child,
-			   const struct account *account)
-{
-	int slave = ioctl(child->terminal, TIOCGPTPEER, O_RDWR | O_NOCTTY);
-
-	if (slave < 0 || ioctl(slave, TIOCSCTTY, 0))
-		give_up(child, SESSION_STAGE_OTHER, errno);
-	if (account->uid && fchown(slave, account->uid, (gid_t)-1))
-		give_up(child, SESSION_STAGE_OTHER, errno);
-	dup2(slave, STDIN_FILENO);
-	dup2(slave, STDOUT_FILENO);
-	dup2(slave, STDERR_FILENO);
-	close(slave); /* above 2: those are always open */
-}
-
-static void set_stdio(const struct session_child *child, int from, int to,
-		      const struct account *account)
-{
-	if (from < 0)
-		return;
-	/* Pipes belong to PID 1; /dev/stdout must open for the user. */
-	if (account->uid && fchown(from, account->uid, account->gid))
-		give_up(child, SESSION_STAGE_OTHER, errno);
-	if (dup2(from, to) < 0)
-		give_up(child, SESSION_STAGE_OTHER, errno);
-}
-
-static void become(const struct session_child *child,
-		   const struct account *account)
-{
-	if (setgroups(account->group_count, account->groups) ||
-	    setresgid(account->gid, account->gid, account->gid) ||
-	    setresuid(account->uid, account->uid, account->uid))
-		give_up(child, SESSION_STAGE_USER, errno);
-}
-
-static void enter_folder(const struct session_child *child,
-			 const struct account *account)
-{
-	const char *folder = child->start->folder;
-
-	if (*folder) {
-		if (chdir(folder))
-			give_up(child, SESSION_STAGE_FOLDER, errno);
-	} else if (chdir(account->home) && chdir("/")) {
-		give_up(child, SESSION_STAGE_FOLDER, errno);
+	for (int i = 0; i < FD_COUNT; i++) {
+		if (ends->fds[i] >= 0)
+			close(ends->fds[i]);
 	}
 }
 
-/* One free place in front, for the shell of a script without "#!". */
-static const char **list_arguments(const struct message_strings *strings)
+static void renumber(struct child_ends *ends)
 {
-	const char **argv = xcalloc(strings->count + 2, sizeof(argv[0]));
-	const char *text = NULL;
+	/* First out of the way of the numbers, then to them. */
+	for (int i = 0; i < FD_COUNT; i++)
+		ends->fds[i] = fcntl(ends->fds[i], F_DUPFD, HIGH_FD);
+	for (int i = 0; i < FD_COUNT; i++) {
+		int flags = i > STDERR_FILENO ? O_CLOEXEC : 0;
 
-	for (uint32_t i = 0; i < strings->count; i++) {
-		text = message_string_next(strings, text);
-		argv[i + 1] = text;
+		if (dup3(ends->fds[i], i, flags) < 0)
+			_exit(127);
 	}
-	return argv + 1;
+	if (syscall(SYS_close_range, FD_COUNT, ~0u, 0))
+		_exit(127);
 }
 
-/* Returns errno; as execvp() does, a file of no known format is a script. */
-static int try_exec(const char *path, const char **argv,
-		    const struct environment *environment)
+static void read_exactly(void *bytes, size_t len)
 {
-	const char *first = argv[0];
+	uint8_t *to = bytes;
 
-	execve(path, (char *const *)argv, (char *const *)environment->vars);
-	if (errno != ENOEXEC)
-		return errno;
-	argv[-1] = "/bin/sh";
-	argv[0] = path;
-	execve("/bin/sh", (char *const *)(argv - 1),
-	       (char *const *)environment->vars);
-	argv[0] = first;
-	return ENOEXEC;
+	while (len) {
+		ssize_t n = read(FD_COMMAND, to, len);
+
+		if (n < 0 && errno == EINTR)
+			continue;
+		if (n <= 0)
+			_exit(0); /* not needed any more */
+		to += n;
+		len -= (size_t)n;
+	}
 }
 
-static int search_and_exec(const char **argv,
-			   const struct environment *environment)
+static _Noreturn void serve(void)
 {
-	const char *path = environment_get(environment, "PATH");
-	char file[4096];
-	int worst = ENOENT;
+	struct message message;
+	struct command command;
+	uint8_t *bytes;
 
-	while (environment_path_next(&path, argv[0], file, sizeof(file))) {
-		int code = try_exec(file, argv, environment);
-
-		if (code == EACCES)
-			worst = EACCES; /* unless a later folder has it */
-		else if (code != ENOENT && code != ENOTDIR && code != ELOOP)
-			return code;
-	}
-	return worst;
-}
-
-/* No program asked for: the user's login shell, as login(1) names it. */
-static int exec_login_shell(const struct account *account,
-			    const struct environment *environment)
-{
-	const char *const shells[] = { account->shell, "/bin/bash", "/bin/sh" };
-	int code = ENOENT;
-
-	for (size_t i = 0; i < ARRAY_SIZE(shells); i++) {
-		const char *slash = strrchr(shells[i], '/');
-		char name[ACCOUNT_PATH_MAX + 1];
-		const char *argv[] = { NULL, name, NULL };
-
-		text_format(name, sizeof(name), "-%s",
-			    slash ? slash + 1 : shells[i]);
-		code = try_exec(shells[i], argv + 1, environment);
-	}
-	return code;
-}
-
-static _Noreturn void run(const struct session_child *child)
-{
-	const struct message_session_start *start = child->start;
-	struct environment environment;
-	struct account account;
-	sigset_t none;
-	const char **argv;
-	int code;
-
-	setsid();
-	if (!child->joined)
-		cgroup_join(&child->cgroup);
-	find_account(child, &account);
-	if (child->terminal >= 0) {
-		enter_terminal(child, &account);
-	} else {
-		set_stdio(child, child->in, STDIN_FILENO, &account);
-		set_stdio(child, child->out, STDOUT_FILENO, &account);
-		set_stdio(child, child->err, STDERR_FILENO, &account);
-	}
-	become(child, &account);
-	enter_folder(child, &account);
-	environment_build(&environment, &account, child->terminal >= 0,
-			  &start->env);
-	sigemptyset(&none);
-	sigprocmask(SIG_SETMASK, &none, NULL);
-	argv = list_arguments(&start->argv);
-	if (!argv[0])
-		code = exec_login_shell(&account, &environment);
-	else if (strchr(argv[0], '/'))
-		code = try_exec(argv[0], argv, &environment);
-	else if (!*argv[0])
-		code = ENOENT;
-	else
-		code = search_and_exec(argv, &environment);
-	give_up(child, SESSION_STAGE_EXEC, code);
+	read_exactly(&command, sizeof(command));
+	if (command.len > FRAME_MESSAGE_MAX)
+		_exit(127);
+	bytes = xmalloc(command.len);
+	read_exactly(bytes, command.len);
+	if (message_decode(bytes, command.len, &message) ||
+	    message.type != MESSAGE_SESSION_START)
+		_exit(127);
+	session_program_run(&message.session_start, command.terminal);
 }
 
 /* As fork(), but the child is born in its cgroup: nothing can slip out. */
@@ -225,23 +130,86 @@ static pid_t fork_into(const struct cgroup *cgroup)
 		.exit_signal = SIGCHLD,
 		.cgroup = (uint64_t)cgroup->fd,
 	};
-
-	return (pid_t)syscall(SYS_clone3, &args, sizeof(args));
-}
-
-pid_t session_child_start(struct session_child *child)
-{
 	pid_t pid = -1;
 
-	child->joined = 1;
-	if (child->cgroup.fd >= 0)
-		pid = fork_into(&child->cgroup);
+	if (cgroup->fd >= 0)
+		pid = (pid_t)syscall(SYS_clone3, &args, sizeof(args));
 	/* EAGAIN is the limit of tasks, and no reason to start outside it. */
-	if (pid < 0 && (child->cgroup.fd < 0 || errno != EAGAIN)) {
-		child->joined = 0;
-		pid = fork();
-	}
-	if (pid == 0)
-		run(child);
+	if (pid >= 0 || (cgroup->fd >= 0 && errno == EAGAIN))
+		return pid;
+	pid = fork();
+	if (pid == 0 && cgroup->fd >= 0)
+		cgroup_join(cgroup);
 	return pid;
+}
+
+static _Noreturn void wait_and_serve(struct child_ends *ends)
+{
+	sigset_t none;
+
+	renumber(ends);
+	sigemptyset(&none);
+	sigprocmask(SIG_SETMASK, &none, NULL);
+	setsid();
+	prctl(PR_SET_NAME, "bawn-session");
+	serve();
+}
+
+int session_child_fork(struct session_child *child, struct cgroups *cgroups)
+{
+	struct child_ends ends = { { -1, -1, -1, -1, -1 } };
+	int code = 0;
+
+	*child = SESSION_CHILD_NONE;
+	child->cgroup = cgroups_make(cgroups);
+	if (open_pipes(child, &ends)) {
+		code = errno;
+	} else {
+		child->pid = fork_into(&child->cgroup);
+		if (child->pid == 0)
+			wait_and_serve(&ends);
+		code = errno;
+	}
+	close_ends(&ends);
+	if (child->pid > 0)
+		return 0;
+	session_child_close(child);
+	cgroup_remove(cgroups, &child->cgroup);
+	*child = SESSION_CHILD_NONE;
+	errno = code;
+	return -1;
+}
+
+int session_child_run(struct session_child *child, const void *start,
+		      size_t len, int terminal)
+{
+	struct command command = { (uint32_t)len, terminal };
+	struct iovec pieces[2] = {
+		{ &command, sizeof(command) },
+		{ (void *)(uintptr_t)start, len },
+	};
+	size_t total = sizeof(command) + len;
+	AUTO_CLOSE int fd = TAKE_FD(child->command);
+	ssize_t n;
+
+	/* All at once: nobody waits for a slow child. */
+	if (total > PIPE_BYTES &&
+	    fcntl(fd, F_SETPIPE_SZ, FRAME_MESSAGE_MAX + PIPE_BYTES) < 0)
+		return -1;
+	n = writev(fd, pieces, 2);
+	if (n >= 0 && (size_t)n != total)
+		errno = EMSGSIZE;
+	return n == (ssize_t)total ? 0 : -1;
+}
+
+void session_child_close(struct session_child *child)
+{
+	int *const fds[] = { &child->command, &child->report, &child->in,
+			     &child->out, &child->err };
+
+	for (size_t i = 0; i < ARRAY_SIZE(fds); i++) {
+		if (*fds[i] >= 0)
+			close(*fds[i]);
+		*fds[i] = -1;
+	}
 }

@@ -56,7 +56,10 @@ void session_output_close(struct session_output *output);
 void session_input_feed(struct session_input *input);
 void session_input_close(struct session_input *input);
 
-/* session.c: sends SESSION_EXITED when all was sent; may free the session. */
+/* session.c */
+struct session *session_find(struct sessions *sessions, uint32_t id);
+void session_close_streams(struct session *session, uint32_t code);
+/* Sends SESSION_EXITED when all was sent; may free the session. */
 void session_check_end(struct session *session);
 /* Reads the report of the child; false when the session is gone. */
 bool session_check_report(struct session *session);

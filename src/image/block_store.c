@@ -19,9 +19,9 @@
 #include "base/mem.h"
 
 #define BLOCKS_PER_CHUNK 1024u
-#define HELD_MAX (96u * 1024) /* 384 MiB */
+#define HELD_MAX ((size_t)96 * 1024) /* 384 MiB */
 #define RUN_MAX 256
-#define STAGE_BYTES (1024u * 1024)
+#define STAGE_BYTES ((size_t)1024 * 1024)
 
 struct chunk {
 	uint8_t *block[BLOCKS_PER_CHUNK]; /* owned; NULL: not in memory */
@@ -52,7 +52,7 @@ struct block_store *block_store_new(int fd, uint64_t bytes)
 	store->fd = fd;
 	store->bytes = bytes;
 	store->chunk_count = (size_t)((bytes + chunk_bytes - 1) / chunk_bytes);
-	store->chunks = xcalloc(store->chunk_count, sizeof(*store->chunks));
+	store->chunks = xcalloc(store->chunk_count, sizeof(struct chunk *));
 	store->stage = xmalloc(STAGE_BYTES);
 	return store;
 }
@@ -415,8 +415,25 @@ int block_store_data(struct block_store *store, uint64_t offset,
 	return 0;
 }
 
+/* Metadata that was there must not be written over what comes next. */
+static void forget(struct block_store *store, uint64_t offset, uint64_t len)
+{
+	uint64_t last = (offset + len) / BLOCK_STORE_BLOCK;
+
+	for (uint64_t i = offset / BLOCK_STORE_BLOCK; i < last; i++) {
+		struct chunk *chunk = store->chunks[i / BLOCKS_PER_CHUNK];
+
+		if (!chunk || !chunk->block[i % BLOCKS_PER_CHUNK])
+			continue;
+		free(chunk->block[i % BLOCKS_PER_CHUNK]);
+		chunk->block[i % BLOCKS_PER_CHUNK] = NULL;
+		store->held--;
+	}
+}
+
 void block_store_punch(struct block_store *store, uint64_t offset, uint64_t len)
 {
+	forget(store, offset, len);
 	if (flush_stage(store, &store->failure) < 0 || store->fd < 0)
 		return;
 	if (fallocate(store->fd, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE,

@@ -6,11 +6,18 @@
 #include "image/ext4_writer_internal.h"
 
 #include <errno.h>
-#include <sys/random.h>
-#include <time.h>
+#include <inttypes.h>
+#include <openssl/evp.h>
 
 #include "base/error.h"
+#include "base/text.h"
 
+/*
+ * The same archive gives the same image, byte for byte: what stands on an image
+ * names it by the archive's digest. So times are fixed, and what mke2fs takes
+ * from the random pool comes from size and label.
+ */
+#define MADE_AT 1700000000
 #define INODE_BYTES 256
 #define BYTES_PER_INODE 16384
 #define GROUPS_PER_FLEX_LOG 4
@@ -62,25 +69,41 @@ static int initialise(struct ext4_writer *writer, uint64_t bytes,
 	return code ? ext4_fail(err, code, "making the file system") : 0;
 }
 
+static int choose_ids(struct ext2_super_block *super, const char *label,
+		      struct error *err)
+{
+	uint8_t digest[EVP_MAX_MD_SIZE];
+	char facts[64];
+
+	text_format(facts, sizeof(facts), "bawn %s %" PRIu64, label,
+		    (uint64_t)ext2fs_blocks_count(super));
+	if (EVP_Digest(facts, strlen(facts), digest, NULL, EVP_sha256(),
+		       NULL) != 1)
+		return error_set(err, 0, "SHA-256 failed");
+	memcpy(super->s_uuid, digest, sizeof(super->s_uuid));
+	memcpy(super->s_hash_seed, digest + sizeof(super->s_uuid),
+	       sizeof(super->s_hash_seed));
+	super->s_uuid[6] = (super->s_uuid[6] & 0x0f) | 0x80;
+	super->s_uuid[8] = (super->s_uuid[8] & 0x3f) | 0x80;
+	return 0;
+}
+
 static int identify(ext2_filsys fs, const char *label, struct error *err)
 {
 	struct ext2_super_block *super = fs->super;
 	size_t len = strlen(label);
 
-	if (getrandom(super->s_uuid, sizeof(super->s_uuid), 0) < 0 ||
-	    getrandom(super->s_hash_seed, sizeof(super->s_hash_seed), 0) < 0)
-		return error_set(err, errno, "random bytes");
-	super->s_uuid[6] = (super->s_uuid[6] & 0x0f) | 0x40;
-	super->s_uuid[8] = (super->s_uuid[8] & 0x3f) | 0x80;
 	if (len > sizeof(super->s_volume_name))
 		return error_set(err, 0, "the label is longer than %zu bytes",
 				 sizeof(super->s_volume_name));
 	memcpy(super->s_volume_name, label, len);
+	if (choose_ids(super, label, err) < 0)
+		return -1;
 	super->s_checksum_type = EXT2_CRC32C_CHKSUM;
 	ext2fs_init_csum_seed(fs);
 	super->s_default_mount_opts = EXT2_DEFM_XATTR_USER | EXT2_DEFM_ACL;
 	super->s_errors = EXT2_ERRORS_CONTINUE;
-	fs->now = time(NULL);
+	fs->now = MADE_AT;
 	super->s_mkfs_time = super->s_lastcheck = super->s_wtime =
 		(uint32_t)fs->now;
 	super->s_def_hash_version = EXT2_HASH_HALF_MD4;
@@ -107,7 +130,7 @@ static void reserve_inodes(ext2_filsys fs)
 static int add_journal(ext2_filsys fs, struct error *err)
 {
 	blk64_t blocks = ext2fs_blocks_count(fs->super);
-	int journal = blocks >= 16 * JOURNAL_BLOCKS
+	int journal = blocks >= 16ull * JOURNAL_BLOCKS
 			      ? JOURNAL_BLOCKS
 			      : ext2fs_default_journal_size(blocks);
 	errcode_t code;

@@ -14,11 +14,17 @@
 int ext4_inode_take(struct ext4_writer *writer, bool is_dir, ext2_ino_t *ino,
 		    struct error *err)
 {
-	if (writer->next_ino > writer->fs->super->s_inodes_count)
+	ext2_filsys fs = writer->fs;
+	ext2_ino_t last = fs->super->s_inodes_count;
+
+	/* Those of replaced entries are looked for only when all are used. */
+	if (writer->next_ino <= last)
+		*ino = writer->next_ino++;
+	else if (ext2fs_find_first_zero_inode_bitmap2(
+			 fs->inode_map, EXT2_FIRST_INODE(fs->super), last,
+			 ino) != 0)
 		return error_set(err, ENOSPC, "the image has no inode left");
-	/* Never reused: what was removed stays cleared on the disk. */
-	*ino = writer->next_ino++;
-	ext2fs_inode_alloc_stats2(writer->fs, *ino, +1, is_dir);
+	ext2fs_inode_alloc_stats2(fs, *ino, +1, is_dir);
 	return 0;
 }
 
@@ -36,8 +42,8 @@ static void set_time(const struct timespec *time, uint32_t *seconds,
 	if (sec > INT32_MAX + (3ll << 32))
 		sec = INT32_MAX + (3ll << 32);
 	*seconds = (uint32_t)sec;
-	*extra = (uint32_t)(((sec - (int32_t)sec) >> 32) & 3) | (uint32_t)nsec
-									<< 2;
+	*extra = (uint32_t)((uint64_t)(sec - (int32_t)sec) >> 32) & 3;
+	*extra |= (uint32_t)nsec << 2;
 }
 
 static void set_device(struct ext2_inode_large *inode, uint32_t major,
@@ -107,8 +113,6 @@ static int give_back_block(ext2_filsys fs, blk64_t *block, e2_blkcnt_t logical,
 	struct freed_run *run = ctx;
 
 	ext2fs_block_alloc_stats2(fs, *block, -1);
-	if (logical < 0)
-		return 0;
 	if (*block != run->first + run->count)
 		freed_run_flush(run);
 	if (run->count == 0)
@@ -123,6 +127,7 @@ static int give_back(struct ext4_writer *writer, ext2_ino_t ino,
 	uint8_t empty[256] = { 0 };
 	struct ext2_inode *small = (struct ext2_inode *)inode;
 	struct freed_run run = { .store = writer->store };
+	blk64_t attributes = ext2fs_file_acl_block(writer->fs, small);
 	errcode_t code = 0;
 
 	if (ext2fs_inode_has_valid_blocks2(writer->fs, small))
@@ -130,10 +135,11 @@ static int give_back(struct ext4_writer *writer, ext2_ino_t ino,
 					     BLOCK_FLAG_READ_ONLY, NULL,
 					     give_back_block, &run);
 	freed_run_flush(&run);
-	if (!code && ext2fs_file_acl_block(writer->fs, small))
-		ext2fs_block_alloc_stats2(
-			writer->fs, ext2fs_file_acl_block(writer->fs, small),
-			-1);
+	if (!code && attributes) {
+		ext2fs_block_alloc_stats2(writer->fs, attributes, -1);
+		block_store_punch(writer->store, attributes * EXT4_BLOCK,
+				  EXT4_BLOCK);
+	}
 	if (!code)
 		code = ext2fs_write_inode_full(writer->fs, ino,
 					       (struct ext2_inode *)empty,

@@ -36,7 +36,8 @@ static void grow(struct ext4_writer *writer)
 	size_t old_count = writer->bucket_count;
 
 	writer->bucket_count = old_count * 2;
-	writer->buckets = xcalloc(writer->bucket_count, sizeof(*old));
+	writer->buckets =
+		xcalloc(writer->bucket_count, sizeof(struct ext4_node *));
 	for (size_t i = 0; i < old_count; i++) {
 		struct ext4_node *node = old[i];
 
@@ -155,7 +156,7 @@ int ext4_tree_init(struct ext4_writer *writer, struct error *err)
 
 	list_init(&writer->dirs);
 	writer->bucket_count = FIRST_BUCKETS;
-	writer->buckets = xcalloc(FIRST_BUCKETS, sizeof(*writer->buckets));
+	writer->buckets = xcalloc(FIRST_BUCKETS, sizeof(struct ext4_node *));
 	writer->root = node_new(writer, NULL, "", 0, EXT2_FT_DIR);
 	writer->root->ino = EXT2_ROOT_INO;
 	ext2fs_inode_alloc_stats2(writer->fs, EXT2_ROOT_INO, +1, 1);

@@ -138,7 +138,7 @@ int ext4_writer_add(struct ext4_writer *writer, const struct ext4_entry *entry,
 		    struct error *err)
 {
 	struct ext2_inode_large inode;
-	ext2_ino_t ino;
+	ext2_ino_t ino = 0;
 
 	if (claim(writer, entry, &ino, err) < 0)
 		return -1;

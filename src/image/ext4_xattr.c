@@ -3,7 +3,7 @@
  * ext4_xattr.c - extended attributes of an entry
  *
  * libext2fs knows both places (behind the inode, a block of its own) and turns
- * POSIX ACLs from the form of getxattr() into the form on the disk.
+ * POSIX ACLs from the form of getxattr(2) into the form on the disk.
  */
 #include "image/ext4_writer_internal.h"
 

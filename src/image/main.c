@@ -139,19 +139,27 @@ static const struct {
 	{ "unpack", job_unpack },   /* one compressed file */
 };
 
+static int parse_option(const char *name, const char *value,
+			struct options *options)
+{
+	if (!value)
+		return -1;
+	if (strcmp(name, "--label") == 0) {
+		options->label = value;
+		return 0;
+	}
+	if (strcmp(name, "--size") != 0)
+		return -1;
+	return strcmp(value, "auto") == 0
+		       ? 0
+		       : text_to_size(value, &options->size_bytes);
+}
+
 static int parse_options(char **args, struct options *options)
 {
-	for (; *args; args += 2) {
-		if (!args[1])
+	for (; *args; args += 2)
+		if (parse_option(args[0], args[1], options) < 0)
 			return -1;
-		if (strcmp(args[0], "--label") == 0)
-			options->label = args[1];
-		else if (strcmp(args[0], "--size") != 0)
-			return -1;
-		else if (strcmp(args[1], "auto") != 0 &&
-			 text_to_size(args[1], &options->size_bytes) < 0)
-			return -1;
-	}
 	return 0;
 }
 

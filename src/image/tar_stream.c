@@ -14,7 +14,7 @@
 #include "base/mem.h"
 #include "base/text.h"
 
-#define READ_BYTES (1024u * 1024)
+#define READ_BYTES ((size_t)1024 * 1024)
 
 struct tar_stream {
 	int fd; /* borrowed; -1: memory */

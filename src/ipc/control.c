@@ -25,6 +25,7 @@
 
 #define READ_BYTES (16u * 1024)
 #define LISTEN_BACKLOG 64
+#define PROGRESS_LINES_MAX 10000
 /* What a uid without a mapping looks like in a user namespace. */
 #define OVERFLOW_UID 65534
 
@@ -228,7 +229,8 @@ json_t *control_call(struct control_client *client, json_t *request,
 {
 	if (control_send(client, request, err) < 0)
 		return NULL;
-	for (;;) {
+	/* Bounded: progress without end would outlast every timeout. */
+	for (int lines = 0; lines < PROGRESS_LINES_MAX; lines++) {
 		json_t *answer = control_receive(client, err);
 		const json_t *ok = json_object_get(answer, "ok");
 		bool progress = !ok && json_object_get(answer, "progress");
@@ -243,6 +245,8 @@ json_t *control_call(struct control_client *client, json_t *request,
 		if (!progress)
 			return NULL;
 	}
+	error_set(err, EPROTO, "control answer: too much progress");
+	return NULL;
 }
 
 json_t *control_parse_line(const char *line, size_t len, struct error *err)

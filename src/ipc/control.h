@@ -64,5 +64,7 @@ json_t *control_call(struct control_client *client, json_t *request,
 json_t *control_parse_line(const char *line, size_t len, struct error *err);
 /* malloc'd, ends in newline; NULL when it would be over CONTROL_LINE_MAX. */
 char *control_encode_line(const json_t *message);
-json_t *control_ok(void);                            /* {"ok":true} */
-json_t *control_failure(int code, const char *text); /* {"ok":false,…}; text may be anything */
+json_t *control_ok(void); /* {"ok":true} */
+json_t *
+control_failure(int code,
+		const char *text); /* {"ok":false,…}; text may be anything */

@@ -27,7 +27,8 @@ enum session_frame_type {
 	SESSION_FRAME_TYPES,
 };
 
-#define SESSION_STDIN_WINDOW (128u * 1024) /* what a client may send at first */
+/* what a client may send at first */
+#define SESSION_STDIN_WINDOW (128u * 1024)
 
 struct session_frame {
 	enum session_frame_type type;

@@ -30,15 +30,20 @@ enum start_accel {
 };
 
 #define START_DISKS_MAX 16
+/*
+ * Raised whenever the supervisor builds another machine from the same spec
+ * (devices, firmware): part of the key of warm images. A unit test notices.
+ */
+#define START_MACHINE_VERSION 1
 
 struct start_spec {
 	enum start_goal goal;
 	enum start_accel accel;
-	char *name;   /* sandbox name; also the guest's hostname */
-	char *id;     /* 32 hex digits: machine-id and SANDBOX_ID */
-	char *folder; /* the sandbox's own folder, absolute */
-	char *qemu;   /* absolute path of the emulator */
-	char *ram_shim; /* absolute path of bawn-ramshim.so */
+	char *name;         /* sandbox name; also the guest's hostname */
+	char *id;           /* 32 hex digits: machine-id and SANDBOX_ID */
+	char *folder;       /* the sandbox's own folder, absolute */
+	char *qemu;         /* absolute path of the emulator */
+	char *ram_shim;     /* absolute path of bawn-ramshim.so */
 	char *ram;          /* RAM file (made for MAKE_WARM, NULL for COLD) */
 	char *device_state; /* state file (made for MAKE_WARM, NULL for COLD) */
 	char *kernel;       /* vmlinux; NULL for RESTORE */
@@ -53,7 +58,7 @@ struct start_spec {
 	char *machine; /* versioned machine type, e.g. "pc-q35-7.2" */
 	char *cpu;     /* CPU model with flags, e.g. "max,la57=off" */
 	char *append;  /* kernel command line; NULL for RESTORE */
-	uid_t uid; /* drop to these when started by root; 0 = stay */
+	uid_t uid;     /* drop to these when started by root; 0 = stay */
 	gid_t gid;
 	unsigned boot_timeout_ms;
 	bool remove_at_end; /* --rm: delete the folder when the VM is gone */

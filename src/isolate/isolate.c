@@ -138,6 +138,20 @@ int isolate_landlock(const struct isolate_profile *profile,
 	return isolate_check_rung(profile, layers, why, err);
 }
 
+int isolate_namespaces(const struct isolate_profile *profile, struct error *err)
+{
+	struct isolate_profile alone = { .name = profile->name };
+	struct isolate_layers layers = { 0 };
+	struct error why = { 0 };
+
+	alone.namespaces =
+		profile->namespaces & ~joined & ~(unsigned)ISOLATE_MOUNT;
+	if (namespaces_try(&alone, alone.namespaces, &layers, &why) < 0)
+		return 0;
+	joined |= alone.namespaces;
+	return drop_capabilities(err);
+}
+
 int isolate_paths(const struct isolate_profile *profile, struct error *err)
 {
 	struct isolate_layers layers = { 0 };

@@ -111,6 +111,13 @@ int isolate_drop_to(uid_t uid, gid_t gid, unsigned namespaces,
  */
 int isolate_locked(const struct isolate_profile *profile, struct error *err);
 /*
+ * The namespaces of the profile alone (without ISOLATE_MOUNT), for a process
+ * that stages a child: a stage can be entered only from the user namespace
+ * that it was made in, so our own comes first. Refusal is no error here.
+ */
+int isolate_namespaces(const struct isolate_profile *profile,
+		       struct error *err);
+/*
  * The two halves of isolate_locked(), for a process that must start something
  * in between: paths is namespaces, private root and Landlock; syscalls is
  * seccomp. Peers of a process in a user namespace show as uid 65534 in

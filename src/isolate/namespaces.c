@@ -112,6 +112,8 @@ int namespaces_try(const struct isolate_profile *profile, unsigned wanted,
 	struct isolate_profile reduced = *profile;
 
 	reduced.namespaces = wanted;
+	if (!wanted && !profile->private_root)
+		return namespaces_enter(&reduced, wanted, layers, err);
 	if (isolate_trial(enter_trial, &reduced, err) == 0)
 		return namespaces_enter(&reduced, wanted, layers, err);
 	if (!profile->private_root)

@@ -25,19 +25,19 @@
 #define MESSAGE_ID_BYTES 16
 
 enum message_type {
-	MESSAGE_HELLO = 1,      /* guest: version, features, kernel release */
-	MESSAGE_WAKE,           /* host: clock, entropy, identity */
-	MESSAGE_AWAKE,          /* guest: done with WAKE */
-	MESSAGE_SESSION_START,  /* host */
-	MESSAGE_SESSION_STARTED,/* guest: pid, or errno and what failed */
-	MESSAGE_SESSION_SIGNAL, /* host */
-	MESSAGE_SESSION_RESIZE, /* host */
-	MESSAGE_SESSION_KILL,   /* host: the whole process tree */
-	MESSAGE_SESSION_EXITED, /* guest: wait status */
-	MESSAGE_PREPARE,        /* host: a snapshot is coming; marker follows */
-	MESSAGE_PREPARED,       /* guest: quiet now */
-	MESSAGE_POWER_OFF,      /* host: sync, unmount, power off */
-	MESSAGE_STATS,          /* host asks (empty), guest answers */
+	MESSAGE_HELLO = 1,       /* guest: version, features, kernel release */
+	MESSAGE_WAKE,            /* host: clock, entropy, identity */
+	MESSAGE_AWAKE,           /* guest: done with WAKE */
+	MESSAGE_SESSION_START,   /* host */
+	MESSAGE_SESSION_STARTED, /* guest: pid, or errno and what failed */
+	MESSAGE_SESSION_SIGNAL,  /* host */
+	MESSAGE_SESSION_RESIZE,  /* host */
+	MESSAGE_SESSION_KILL,    /* host: the whole process tree */
+	MESSAGE_SESSION_EXITED,  /* guest: wait status */
+	MESSAGE_PREPARE,   /* host: a snapshot is coming; marker follows */
+	MESSAGE_PREPARED,  /* guest: quiet now */
+	MESSAGE_POWER_OFF, /* host: sync, unmount, power off */
+	MESSAGE_STATS,     /* host asks (empty), guest answers */
 
 	MESSAGE_TYPES,
 };
@@ -86,11 +86,11 @@ struct message_session_start {
 };
 
 enum session_stage { /* where a start failed */
-	SESSION_STAGE_OK,
-	SESSION_STAGE_USER,   /* no such user */
-	SESSION_STAGE_FOLDER, /* cannot enter the folder */
-	SESSION_STAGE_EXEC,   /* not found or not executable */
-	SESSION_STAGE_OTHER,
+		     SESSION_STAGE_OK,
+		     SESSION_STAGE_USER,   /* no such user */
+		     SESSION_STAGE_FOLDER, /* cannot enter the folder */
+		     SESSION_STAGE_EXEC,   /* not found or not executable */
+		     SESSION_STAGE_OTHER,
 };
 
 struct message_session_started {

@@ -68,6 +68,11 @@ void mux_release(struct mux *mux)
 	buffer_release(&mux->messages);
 	buffer_release(&mux->input);
 	mux->stream_count = 0;
+	/* Who called us from a callback comes back to an end of input. */
+	mux->receiving = NULL;
+	mux->data_left = 0;
+	mux->message_left = mux->marker_left = 0;
+	mux->broken = true;
 }
 
 void mux_mark(struct mux_stream *stream)

@@ -33,8 +33,9 @@ struct mux_stream;
 
 /*
  * Callbacks run inside mux_input(), mux_sent() and mux_output_copy() only, and
- * may call everything of this file but these three and mux_release(): close
- * and open any stream, send messages, expect and send a marker.
+ * may call everything of this file but these three: close and open any stream,
+ * send messages, expect and send a marker, release the mux (the struct itself
+ * must outlive the call).
  */
 struct mux_ops {
 	/* A message arrived. payload is valid during the call only. */
@@ -57,7 +58,7 @@ struct mux_stream {
 	bool peer_eof;   /* nothing more will come after `in` is empty */
 	bool our_eof;    /* mux_stream_eof() was called */
 	bool closed;     /* CLOSE came, or a marker is expected (ECONNRESET);
-			    close_code says why; call _close() */
+			    close_code says why; call mux_stream_close() */
 	uint32_t close_code;
 
 	/* private */
@@ -67,7 +68,7 @@ struct mux_stream {
 	uint32_t may_send;  /* window left that the peer granted */
 	uint32_t ungranted; /* bytes taken that we have not granted again */
 	bool eof_sent;      /* EOF is queued or sent */
-	bool orphan; /* closed by us while its frame is half sent */
+	bool orphan;        /* closed by us while its frame is half sent */
 };
 
 struct mux { /* private */
@@ -76,7 +77,7 @@ struct mux { /* private */
 	struct list streams; /* in the order of their turns */
 	struct list marked;  /* streams whose users are to be told */
 	unsigned stream_count;
-	bool broken; /* the peer broke the protocol */
+	bool broken; /* the peer broke the protocol, or released */
 	bool stuck;  /* a small frame did not fit into messages */
 
 	/* sending */
@@ -89,8 +90,8 @@ struct mux { /* private */
 	size_t header_left, payload_left;
 
 	/* receiving */
-	struct buffer input;   /* a frame that is not complete yet */
-	struct frame incoming; /* its header, once input has it */
+	struct buffer input;          /* a frame that is not complete yet */
+	struct frame incoming;        /* its header, once input has it */
 	struct mux_stream *receiving; /* NULL: the DATA is dropped */
 	uint32_t data_left;           /* of the DATA frame under way */
 	bool awaiting_marker;
@@ -100,7 +101,8 @@ struct mux { /* private */
 };
 
 void mux_init(struct mux *mux, const struct mux_ops *ops, void *ctx);
-void mux_release(struct mux *mux); /* frees the streams, too */
+/* Frees the streams, too; what still comes is refused. */
+void mux_release(struct mux *mux);
 
 /*
  * Drops every incoming byte until this marker has passed, then calls

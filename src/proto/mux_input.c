@@ -33,7 +33,7 @@ static size_t search_marker(struct mux *mux, const uint8_t *bytes, size_t len)
 				memchr(bytes + i, mux->marker[0], len - i);
 
 			if (!first)
-				return len;
+				break;
 			i = (size_t)(first - bytes);
 		}
 		while (seen > 0 && bytes[i] != mux->marker[seen])
@@ -48,7 +48,8 @@ static size_t search_marker(struct mux *mux, const uint8_t *bytes, size_t len)
 	mux->marker_seen = 0;
 	mux->awaiting_marker = false;
 	mux_tell_users(mux);
-	mux->ops->on_marker(mux->ctx);
+	if (!mux->broken)
+		mux->ops->on_marker(mux->ctx);
 	return i;
 }
 
@@ -126,7 +127,8 @@ static int receive_frame(struct mux *mux, const struct frame *frame,
 	if (frame->type != FRAME_MESSAGE)
 		return receive_stream_frame(mux, frame, payload, err);
 	mux_tell_users(mux);
-	mux->ops->on_message(mux->ctx, payload, frame->len);
+	if (!mux->broken)
+		mux->ops->on_message(mux->ctx, payload, frame->len);
 	return 0;
 }
 
@@ -150,12 +152,12 @@ static int decode_header(struct mux *mux, const uint8_t *bytes,
 	return begin_data(mux, &mux->incoming, err);
 }
 
-static size_t collect(struct mux *mux, size_t upto, const uint8_t *bytes,
+static size_t collect(struct mux *mux, size_t limit, const uint8_t *bytes,
 		      size_t len)
 {
-	if (len > upto - mux->input.len)
-		len = upto - mux->input.len;
-	/* upto is at most the buffer's maximum: it cannot fail. */
+	if (len > limit - mux->input.len)
+		len = limit - mux->input.len;
+	/* limit is at most the buffer's maximum: it cannot fail. */
 	buffer_append(&mux->input, bytes, len);
 	return len;
 }
@@ -224,7 +226,7 @@ int mux_input(struct mux *mux, const void *bytes, size_t len, struct error *err)
 
 	if (mux->broken)
 		return broken(mux, err, "broken before");
-	while (len > 0) {
+	while (len > 0 && !mux->broken) {
 		long used = receive(mux, at, len, err);
 
 		if (used < 0)

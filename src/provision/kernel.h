@@ -12,11 +12,11 @@ struct error;
 struct progress;
 
 struct kernel {
-	char *key;       /* names the kernel's content: release + digest */
-	char *release;   /* "6.1.0-54-cloud-amd64" */
-	char *source;    /* "Debian package 6.1.190-1", "host /boot/…" */
-	char *vmlinux;   /* absolute path */
-	char *initramfs; /* absolute path */
+	char *key;           /* names the kernel's content: release + digest */
+	char *release;       /* "6.1.0-54-cloud-amd64" */
+	char *source;        /* "Debian package 6.1.190-1", "host /boot/…" */
+	char *vmlinux;       /* absolute path */
+	char *initramfs;     /* absolute path */
 	char *initramfs_key; /* changes with bawn-init and the module list */
 };
 

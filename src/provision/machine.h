@@ -15,10 +15,10 @@ struct template;
 struct progress;
 
 struct machine {
-	char *qemu;       /* absolute path */
-	char *version;    /* "7.2.22 (Debian 1:7.2+dfsg-7+deb12u18)" */
-	char *type;       /* versioned: "pc-q35-7.2" */
-	char *identity;   /* changes with every other build of QEMU */
+	char *qemu;     /* absolute path */
+	char *version;  /* "7.2.22 (Debian 1:7.2+dfsg-7+deb12u18)" */
+	char *type;     /* versioned: "pc-q35-7.2" */
+	char *identity; /* changes with every other build of QEMU */
 };
 
 /* Cached by the binary's size, inode and times: asking QEMU costs 40 ms. */
@@ -41,11 +41,21 @@ int machine_accel(const char *asked, const struct progress *progress,
 void machine_accel_failed(const char *why);
 
 const char *machine_cpu_model(enum start_accel accel); /* "max,la57=off" */
-/* Kernel command line for a boot under this accelerator. */
+/* Kernel command line for a boot under this accelerator; static. */
 const char *machine_kernel_args(enum start_accel accel);
+/* The part of it that is the same whenever it is asked for. */
+const char *machine_kernel_args_fixed(enum start_accel accel);
 
-/* Defaults and limits of cpus, memory and disk; errors say what the host has. */
+/* Defaults and limits of cpus, memory and disk; errors say what the host has.
+ */
 int machine_check_cpus(unsigned *cpus, enum start_accel accel,
 		       struct error *err); /* 0 = default */
 int machine_check_memory(unsigned *memory_mib, struct error *err);
 int machine_check_disk(uint64_t *disk_bytes, struct error *err);
+/*
+ * Whether one more running sandbox of that size leaves the host room to live:
+ * all of them together may have 80 % of its memory. ENOMEM in err->code.
+ * folder is the sandbox's. The descriptor keeps its place until the supervisor
+ * counts by itself.
+ */
+int machine_admit(int folder, unsigned memory_mib, struct error *err);

@@ -28,7 +28,8 @@ enum {
 
 /* 64 KiB of L2 entries, 64 KiB each: what one L1 entry covers. */
 #define L1_ENTRY_COVERS ((uint64_t)CLUSTER / 8 * CLUSTER)
-#define L1_CLUSTERS_MAX 64 /* 256 TiB */
+#define L1_CLUSTERS_MAX 64
+#define VIRTUAL_BYTES_MAX (L1_CLUSTERS_MAX * (CLUSTER / 8) * L1_ENTRY_COVERS)
 
 static void put_be(uint8_t *at, uint64_t value, unsigned bytes)
 {
@@ -65,7 +66,7 @@ int qcow2_create(int fd, uint64_t virtual_bytes, struct error *err)
 	struct stat st;
 
 	if (virtual_bytes == 0 || virtual_bytes % 512 ||
-	    l1_clusters > L1_CLUSTERS_MAX)
+	    virtual_bytes > VIRTUAL_BYTES_MAX)
 		return error_set(err, EINVAL, "disk size");
 	if (fstat(fd, &st) < 0)
 		return error_set(err, errno, "disk");

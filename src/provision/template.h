@@ -14,7 +14,8 @@
 struct error;
 struct progress;
 
-struct template {
+struct template
+{
 	char *name;
 	char *id;   /* "sha256:…" of the tar stream that it was made from */
 	char *disk; /* absolute path of the raw ext4 image */
@@ -36,6 +37,14 @@ int template_find(const char *name, struct template *template,
 /* Finds it, or makes a built-in one. */
 int template_ensure(const char *name, enum template_place place,
 		    const struct progress *progress, struct template *template,
+		    struct error *err);
+/* Compares the disk's content with what was made; reads all of it. */
+int template_verify(const struct template *template, struct error *err);
+/*
+ * Also one that is damaged. The caller knows that nothing stands on it. ENOENT
+ * when there is none in that place.
+ */
+int template_remove(const char *name, enum template_place place,
 		    struct error *err);
 /* Calls each for every template, sorted by name; the user's shadow system's. */
 int template_each(void (*each)(void *ctx, const struct template *template),

@@ -45,6 +45,14 @@ int warm_ensure(const struct warm_request *request,
 		struct error *err);
 /* An existing one by key, verified; ENOENT or EBADMSG in err->code. */
 int warm_find(const char *key, struct warm *warm, struct error *err);
-/* Removes images that no sandbox's record names and that no start would use. */
+/* Compares all of an image with what was made; EBADMSG names the file. */
+int warm_verify(const char *key, struct error *err);
+/* Every image that lies there, whole or not. */
+int warm_each(void (*each)(void *ctx, const char *key), void *ctx,
+	      struct error *err);
+/* Images that no sandbox's record names and that no start would use. */
+typedef void warm_unused_fn(void *ctx, const char *key, uint64_t bytes);
+int warm_each_unused(warm_unused_fn *each, void *ctx, struct error *err);
+/* Removes them. freed_bytes may be NULL. */
 int warm_prune(uint64_t *freed_bytes, struct error *err);
 void warm_release(struct warm *warm);

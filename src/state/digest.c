@@ -7,6 +7,8 @@
 #include <errno.h>
 #include <openssl/evp.h>
 #include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/error.h"
@@ -15,6 +17,7 @@
 #include "base/text.h"
 
 #define CHUNK (256u * 1024)
+#define BLOCK 4096u
 
 AUTO_DEFINE(evp, EVP_MD_CTX *, EVP_MD_CTX_free)
 
@@ -91,6 +94,77 @@ int digest_fd(int fd, char hex[DIGEST_HEX], struct error *err)
 			break;
 		must(EVP_DigestUpdate(ctx, chunk, (size_t)n));
 		pos += n;
+	}
+	finish(ctx, hex);
+	return 0;
+}
+
+static void add_number(EVP_MD_CTX *ctx, uint64_t number)
+{
+	uint8_t bytes[8];
+
+	for (size_t i = 0; i < sizeof(bytes); i++)
+		bytes[i] = (uint8_t)(number >> (8 * i));
+	must(EVP_DigestUpdate(ctx, bytes, sizeof(bytes)));
+}
+
+/* len is a multiple of BLOCK. */
+static void add_blocks(EVP_MD_CTX *ctx, const uint8_t *bytes, size_t len,
+		       off_t pos)
+{
+	static const uint8_t zeros[BLOCK];
+
+	for (size_t i = 0; i < len; i += BLOCK) {
+		if (!memcmp(bytes + i, zeros, BLOCK))
+			continue;
+		add_number(ctx, (uint64_t)pos + i);
+		must(EVP_DigestUpdate(ctx, bytes + i, BLOCK));
+	}
+}
+
+/* A whole chunk, but at the end of the file, which is filled up with zeros. */
+static int read_chunk(int fd, uint8_t *chunk, off_t pos)
+{
+	size_t have = 0;
+
+	while (have < CHUNK) {
+		ssize_t n = pread(fd, chunk + have, CHUNK - have,
+				  pos + (off_t)have);
+
+		if (n < 0 && errno == EINTR)
+			continue;
+		if (n < 0)
+			return -1;
+		if (n == 0)
+			break;
+		have += (size_t)n;
+	}
+	if (have < CHUNK)
+		memset(chunk + have, 0, CHUNK - have);
+	return 0;
+}
+
+int digest_sparse_fd(int fd, char hex[DIGEST_HEX], struct error *err)
+{
+	AUTO(evp) EVP_MD_CTX *ctx = begin();
+	AUTO_FREE uint8_t *chunk = xmalloc(CHUNK);
+	struct stat st;
+	off_t pos = 0;
+
+	if (fstat(fd, &st) < 0)
+		return error_set(err, errno, "reading for a checksum");
+	add_number(ctx, (uint64_t)st.st_size);
+	while (pos < st.st_size) {
+		off_t data = lseek(fd, pos, SEEK_DATA);
+
+		if (data < 0 && errno == ENXIO)
+			break;
+		if (data > pos)
+			pos = data - data % BLOCK;
+		if (read_chunk(fd, chunk, pos) < 0)
+			return error_set(err, errno, "reading for a checksum");
+		add_blocks(ctx, chunk, CHUNK, pos);
+		pos += CHUNK;
 	}
 	finish(ctx, hex);
 	return 0;

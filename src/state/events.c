@@ -21,6 +21,8 @@
 #define EVENTS_FILE "events.jsonl"
 #define EVENTS_OLD "events.jsonl.old"
 #define EVENTS_MAX (1024 * 1024)
+/* Written by one that never opens it again: then nothing is added. */
+#define EVENTS_FULL (16 * EVENTS_MAX)
 
 int events_open(struct error *err)
 {
@@ -57,6 +59,7 @@ void events_write(int fd, const char *event, const char *sandbox,
 	json_t *line = json_object();
 	AUTO_FREE char *text = NULL;
 	AUTO_FREE char *with_end = NULL;
+	struct stat st;
 	char time[48];
 
 	now_text(time, sizeof(time));
@@ -70,6 +73,8 @@ void events_write(int fd, const char *event, const char *sandbox,
 	text = json_dumps(line, JSON_COMPACT);
 	json_decref(line);
 	if (!text || fd < 0)
+		return;
+	if (fstat(fd, &st) == 0 && st.st_size > EVENTS_FULL)
 		return;
 	/* one write: a reader never sees two writers' lines mixed */
 	with_end = xasprintf("%s\n", text);

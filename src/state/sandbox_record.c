@@ -15,6 +15,7 @@
 #include <stddef.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include "base/buffer.h"
 #include "base/error.h"
@@ -91,13 +92,36 @@ const char *sandbox_status_name(enum sandbox_status status)
 	return status < SANDBOX_STATUSES ? status_names[status] : "unknown";
 }
 
-static json_t *load_object(int folder_fd, const char *file, struct error *err)
+enum writer {
+	WRITER_ANY, /* also a supervisor under its sandbox's uid */
+	WRITER_US,  /* a confined supervisor may rename files in its folder,
+		       but it cannot make one that belongs to us */
+};
+
+static int read_file(int folder_fd, const char *file, enum writer writer,
+		     struct buffer *text, struct error *err)
+{
+	AUTO_CLOSE int fd = openat(folder_fd, file,
+				   O_RDONLY | O_NOFOLLOW | O_NONBLOCK |
+					   O_NOCTTY | O_CLOEXEC);
+	struct stat st;
+
+	if (fd < 0 || fstat(fd, &st) < 0)
+		return error_set(err, errno, "%s", file);
+	if (!S_ISREG(st.st_mode) ||
+	    (writer == WRITER_US && st.st_uid != geteuid()))
+		return error_set(err, 0, "%s: not a file of ours", file);
+	return fileio_read_fd(fd, text, err);
+}
+
+static json_t *load_object(int folder_fd, const char *file, enum writer writer,
+			   struct error *err)
 {
 	AUTO_BUFFER struct buffer text = BUFFER_INIT(FILE_MAX);
 	json_error_t bad;
 	json_t *object;
 
-	if (fileio_read(folder_fd, file, &text, err) < 0)
+	if (read_file(folder_fd, file, writer, &text, err) < 0)
 		return NULL;
 	object = json_loadb((const char *)text.data, text.len,
 			    JSON_REJECT_DUPLICATES, &bad);
@@ -121,6 +145,32 @@ static int save_object(int folder_fd, const char *file, json_t *object,
 		return error_set(err, 0, "%s: text is not UTF-8", file);
 	return fileio_replace(folder_fd, file, text, strlen(text), 0600, flags,
 			      err);
+}
+
+/*
+ * On a full disk there is no room for a second file, but the first one's block
+ * is there: "the disk is full" is what must get through then. One write, with
+ * blanks over what was longer, so that a reader never sees a mixture.
+ */
+static int overwrite_object(int folder_fd, const char *file, json_t *object,
+			    struct error *err)
+{
+	AUTO_FREE char *text = json_dumps(object, JSON_INDENT(2));
+	AUTO_BUFFER struct buffer padded = BUFFER_INIT(FILE_MAX);
+	AUTO_CLOSE int fd =
+		openat(folder_fd, file, O_WRONLY | O_NOFOLLOW | O_CLOEXEC);
+	struct stat st;
+
+	if (fd < 0 || fstat(fd, &st) < 0)
+		return error_set(err, errno, "%s", file);
+	if (!text || buffer_append(&padded, text, strlen(text)) < 0)
+		return error_set(err, 0, "%s: text is not UTF-8", file);
+	while ((off_t)padded.len < st.st_size)
+		if (buffer_append(&padded, " ", 1) < 0)
+			return error_set(err, EFBIG, "%s", file);
+	if (fileio_write_all(fd, padded.data, padded.len, err) < 0)
+		return error_prefix(err, "%s", file);
+	return 0;
 }
 
 static int bad_field(const char *key, struct error *err)
@@ -194,10 +244,18 @@ static int load_workspaces(const json_t *object, struct sandbox_record *record,
 	return 0;
 }
 
+static int check_component(const char *key, const char *text, struct error *err)
+{
+	if (!text || (*text && *text != '.' && !strchr(text, '/')))
+		return 0;
+	return bad_field(key, err);
+}
+
 int sandbox_record_load(int folder_fd, struct sandbox_record *record,
 			struct error *err)
 {
-	AUTO(json) json_t *object = load_object(folder_fd, RECORD_FILE, err);
+	AUTO(json)
+	json_t *object = load_object(folder_fd, RECORD_FILE, WRITER_US, err);
 	json_int_t version;
 	struct stat used;
 	int failed;
@@ -214,9 +272,13 @@ int sandbox_record_load(int folder_fd, struct sandbox_record *record,
 	failed = load_workspaces(object, record, err);
 	for (size_t i = 0; !failed && i < ARRAY_SIZE(fields); i++)
 		failed = load_field(&fields[i], object, record, err);
-	/* the folder is found by this name: it must be one */
+	/* these become parts of paths */
 	if (!failed)
 		failed = sandbox_name_check(record->name, err);
+	if (!failed)
+		failed = check_component("warm_key", record->warm_key, err);
+	if (!failed)
+		failed = check_component("kernel_key", record->kernel_key, err);
 	if (!failed &&
 	    fstatat(folder_fd, USED_FILE, &used, AT_SYMLINK_NOFOLLOW) == 0 &&
 	    used.st_mtime > record->last_used)
@@ -250,9 +312,9 @@ static json_t *field_json(const struct field *field,
 
 void sandbox_record_touch(int folder_fd)
 {
-	AUTO_CLOSE int fd =
-		openat(folder_fd, USED_FILE,
-		       O_WRONLY | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0600);
+	AUTO_CLOSE int fd = openat(
+		folder_fd, USED_FILE,
+		O_WRONLY | O_CREAT | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC, 0600);
 
 	if (fd >= 0)
 		futimens(fd, NULL);
@@ -345,7 +407,7 @@ int sandbox_state_load(int folder_fd, struct sandbox_state *state,
 	 * "stopped" in the file, and that is true.
 	 */
 	alive = fileio_is_locked(folder_fd, ALIVE_FILE) == 1;
-	object = load_object(folder_fd, STATE_FILE, &missing);
+	object = load_object(folder_fd, STATE_FILE, WRITER_ANY, &missing);
 	if (object)
 		state_from_json(object, state);
 	else if (missing.code != ENOENT)
@@ -366,6 +428,7 @@ int sandbox_state_save(int folder_fd, const struct sandbox_state *state,
 		       struct error *err)
 {
 	AUTO(json) json_t *object = json_object();
+	struct error full = { 0 };
 
 	json_object_set_new(object, "status",
 			    json_string(sandbox_status_name(state->status)));
@@ -375,5 +438,11 @@ int sandbox_state_save(int folder_fd, const struct sandbox_state *state,
 			    json_integer(state->supervisor_pid));
 	json_object_set_new(object, "qemu_pid", json_integer(state->qemu_pid));
 	json_object_set_new(object, "since", json_integer(state->since));
-	return save_object(folder_fd, STATE_FILE, object, 0, err);
+	if (save_object(folder_fd, STATE_FILE, object, 0, &full) == 0 ||
+	    (full.code == ENOSPC &&
+	     overwrite_object(folder_fd, STATE_FILE, object, &full) == 0))
+		return 0;
+	if (err)
+		*err = full;
+	return -1;
 }

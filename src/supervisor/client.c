@@ -289,7 +289,8 @@ static void take_input(struct client *client)
 	if (result < 0 && client_alive(client)) {
 		log_limited(LOG_LEVEL_WARN, "control: %s", err.text);
 		if (client->mode == CLIENT_LINES) {
-			client_answer(client, control_failure(EPROTO, err.text));
+			client_answer(client,
+				      control_failure(EPROTO, err.text));
 			client_finish(client);
 		} else {
 			client_gone(client, false);
@@ -421,8 +422,7 @@ void clients_stop_listening(struct clients *clients)
 
 bool clients_flushed(const struct clients *clients)
 {
-	LIST_FOR_EACH(node, &clients->all)
-	{
+	LIST_FOR_EACH(node, &clients->all) {
 		if (LIST_ENTRY(node, struct client, link)->out.len)
 			return false;
 	}
@@ -432,8 +432,7 @@ bool clients_flushed(const struct clients *clients)
 void clients_close(struct clients *clients)
 {
 	clients_stop_listening(clients);
-	LIST_FOR_EACH(node, &clients->all)
-	{
+	LIST_FOR_EACH(node, &clients->all) {
 		client_free(LIST_ENTRY(node, struct client, link));
 	}
 }

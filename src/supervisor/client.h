@@ -67,8 +67,8 @@ struct client {
 	json_t *request; /* owned */
 	struct list session_link;
 	struct session *session;
-	bool opened_session; /* by exec: it ends with this client */
-	bool skipping;       /* fell behind; gets a redraw when it is back */
+	bool opened_session;    /* by exec: it ends with this client */
+	bool skipping;          /* fell behind; gets a redraw when it is back */
 	uint64_t full_since_ms; /* 0: has room */
 
 	struct ring stdin_bytes; /* received, not yet taken by the session */

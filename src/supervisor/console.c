@@ -19,8 +19,9 @@
 enum {
 	READ_BYTES = 16384,
 	BURST_BYTES = 256 * 1024, /* a whole boot with all its messages */
-	BYTES_A_SECOND = 64 * 1024,
+	BYTES_A_SECOND = 8 * 1024,
 	REFILL_MS = 250,
+	FLOOD_PAUSE_MS = 20, /* the port writes single bytes: collect some */
 	DRAIN_ROUNDS = 32,
 };
 
@@ -92,8 +93,7 @@ static void take_bytes(struct console *console, const char *bytes, size_t len)
 static void refill_tokens(struct console *console)
 {
 	uint64_t now_ms = loop_now_ms();
-	uint64_t more =
-		(now_ms - console->refilled_ms) * BYTES_A_SECOND / 1000;
+	uint64_t more = (now_ms - console->refilled_ms) * BYTES_A_SECOND / 1000;
 
 	console->tokens += more;
 	if (console->tokens > BURST_BYTES)
@@ -110,8 +110,7 @@ static void on_refill(struct timer *timer)
 
 static void on_console(struct source *source, uint32_t events)
 {
-	struct console *console =
-		CONTAINER_OF(source, struct console, source);
+	struct console *console = CONTAINER_OF(source, struct console, source);
 	char bytes[READ_BYTES];
 	size_t want = sizeof(bytes);
 	ssize_t got;
@@ -132,9 +131,13 @@ static void on_console(struct source *source, uint32_t events)
 		loop_del(source);
 		return;
 	}
-	console->tokens -= (size_t)got < console->tokens ? (size_t)got
-							 : console->tokens;
+	console->tokens -=
+		(size_t)got < console->tokens ? (size_t)got : console->tokens;
 	take_bytes(console, bytes, (size_t)got);
+	if (console->tokens < BURST_BYTES / 2 && source->loop) {
+		loop_wait_for(source, 0);
+		timer_start(console->loop, &console->refill, FLOOD_PAUSE_MS);
+	}
 }
 
 void console_drain(struct console *console)

@@ -38,8 +38,8 @@ struct guest_link {
 	struct source source;
 	struct loop *loop;
 	bool frozen, broken;
-	bool busy; /* inside the mux: its output is taken afterwards */
-	char why[200]; /* a callback found the guest at fault */
+	bool busy;        /* inside the mux: its output is taken afterwards */
+	char why[200];    /* a callback found the guest at fault */
 	uint8_t *scratch; /* owned: for encoding messages */
 };
 

@@ -41,6 +41,7 @@ enum {
 	CLI_FD = 3,
 	START_LINE_MS = 10000,
 	SIGNAL_STOP_MS = 10000,
+	LOG_BYTES_MAX = 4 << 20,
 };
 
 /* Nobody else will see it: the CLI waits for an answer on descriptor 3. */
@@ -147,6 +148,7 @@ static int lock(struct sandbox *sandbox, struct error *err)
 		.name = "bawn-supervisor",
 		.syscalls = profile_syscalls,
 		.syscalls_enosys = profile_syscalls_enosys,
+		.arguments = profile_arguments,
 	};
 
 	if (isolate_syscalls(&profile, err) < 0)
@@ -179,6 +181,7 @@ static void open_log(const struct start_spec *spec, const struct files *files)
 {
 	log_identity("bawn-supervisor", spec->name);
 	log_to(files->log);
+	log_max(LOG_BYTES_MAX);
 	log_timestamps(true);
 	if (getenv("BAWN_DEBUG"))
 		log_level_set(LOG_LEVEL_TRACE);
@@ -199,11 +202,15 @@ int main(void)
 	phases_begin(&sandbox.phases);
 	umask(077);
 	if (fcntl(CLI_FD, F_SETFD, FD_CLOEXEC) < 0 ||
-	    read_start_line(&in, &spec, &err) < 0 || check_spec(&spec, &err) < 0)
+	    read_start_line(&in, &spec, &err) < 0 ||
+	    check_spec(&spec, &err) < 0)
 		die(&err);
 	if (files_open(&spec, &files, &err) < 0)
 		die(&err);
 	open_log(&spec, &files);
+	/* Whoever started us may want to unmount or remove where he stood. */
+	if (chdir("/") < 0)
+		log_debug("/: %s", strerror(errno));
 	sandbox.spec = &spec;
 	sandbox.files = &files;
 	sandbox.loop = loop_new(&err);

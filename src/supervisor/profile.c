@@ -8,44 +8,100 @@
  */
 #include "supervisor/profile.h"
 
+#include <fcntl.h>
 #include <stddef.h>
 
 const char *const profile_syscalls[] = {
 	/* the loop */
-	"epoll_wait", "epoll_pwait", "epoll_ctl", "timerfd_settime",
+	"epoll_wait",
+	"epoll_pwait",
+	"epoll_ctl",
+	"timerfd_settime",
 	/* channels: monitor, guest port, console, clients */
-	"read", "write", "readv", "writev", "sendmsg", "sendto", "recvfrom",
+	"read",
+	"write",
+	"readv",
+	"writev",
+	"sendmsg",
+	"sendto",
+	"recvfrom",
 	"close",
 	/* new clients, and who they are */
-	"accept4", "getsockopt",
-	/* non-blocking mode of a client; duplicate for getfd; locks */
-	"fcntl", "flock",
+	"accept4",
+	"getsockopt",
+	/* locks */
+	"flock",
 	/* state.json: written aside and renamed; console.log: turned over */
-	"openat", "rename", "renameat", "renameat2", "fstat", "newfstatat",
-	"statx", "fchmod", "lseek",
+	"openat",
+	"rename",
+	"renameat",
+	"renameat2",
+	"fstat",
+	"newfstatat",
+	"statx",
+	"fchmod",
+	"lseek",
 	/* control.sock, and what a failed write left behind */
-	"unlinkat", "unlink",
+	"unlinkat",
+	"unlink",
 	/* a warm image must be on the disk; --rm gives the space back */
-	"fsync", "fdatasync", "ftruncate",
+	"fsync",
+	"fdatasync",
+	"ftruncate",
 	/* is there room on the disk again */
 	"fstatfs",
 	/* markers and entropy for the guest; temporary names */
 	"getrandom",
 	/* time, and the time zone's absence */
-	"clock_gettime", "gettimeofday", "time", "clock_nanosleep",
+	"clock_gettime",
+	"gettimeofday",
+	"time",
+	"clock_nanosleep",
 	/* the end of QEMU */
-	"pidfd_send_signal", "wait4", "waitid",
+	"pidfd_send_signal",
+	"wait4",
+	"waitid",
 	/* memory */
-	"brk", "mmap", "munmap", "mremap", "madvise", "mprotect",
+	"brk",
+	"mmap",
+	"munmap",
+	"mremap",
+	"madvise",
+	"mprotect",
 	/* signals, in signalfd and in libc's abort() */
-	"rt_sigaction", "rt_sigprocmask", "rt_sigreturn", "gettid", "tgkill",
+	"rt_sigaction",
+	"rt_sigprocmask",
+	"rt_sigreturn",
+	"gettid",
 	/* own numbers, for state.json and temporary names */
-	"getpid", "getuid", "geteuid",
+	"getpid",
+	"getuid",
+	"geteuid",
 	/* libc's locks; the end */
-	"futex", "restart_syscall", "exit", "exit_group",
+	"futex",
+	"restart_syscall",
+	"exit",
+	"exit_group",
 	NULL,
 };
 
 const char *const profile_syscalls_enosys[] = {
 	"rseq", "set_robust_list", "sched_getaffinity", "ioctl", NULL,
+};
+
+#define INT UINT64_C(0xffffffff)
+
+/* Others of the same uid may be the user's own processes: no signal to them. */
+const struct isolate_argument profile_arguments[] = {
+	/* libc's abort() */
+	{ "tgkill", 0, INT, ISOLATE_OWN_PID },
+	/* non-blocking mode of a client; duplicate for getfd; never F_SETOWN,
+	 * which has the kernel send signals */
+	{ "fcntl", 1, INT, F_DUPFD },
+	{ "fcntl", 1, INT, F_DUPFD_CLOEXEC },
+	{ "fcntl", 1, INT, F_GETFD },
+	{ "fcntl", 1, INT, F_SETFD },
+	{ "fcntl", 1, INT, F_GETFL },
+	{ "fcntl", 1, INT, F_SETFL },
+	{ NULL, 0, 0, 0 },
 };

@@ -4,7 +4,11 @@
  */
 #pragma once
 
+#include "isolate/isolate.h"
+
 /* Allow-list, NULL-terminated; a reason stands beside each in profile.c. */
 extern const char *const profile_syscalls[];
 /* Answered ENOSYS. */
 extern const char *const profile_syscalls_enosys[];
+/* More rules, by one argument each; a NULL system call ends the list. */
+extern const struct isolate_argument profile_arguments[];

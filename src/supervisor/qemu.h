@@ -35,12 +35,11 @@ enum qemu_fd {
 /*
  * NULL-terminated, malloc'd (qemu_argv_free()). Pure: the same spec gives the
  * same arguments. The machine is the same for all goals, so that a state
- * written by MAKE_WARM loads in RESTORE; it changes with QEMU_MACHINE_VERSION.
+ * written by MAKE_WARM loads in RESTORE. Another machine needs another
+ * START_MACHINE_VERSION.
  */
 char **qemu_argv(const struct start_spec *spec);
 void qemu_argv_free(char **argv);
-/* Raised whenever the machine's devices change: part of a warm image's key. */
-#define QEMU_MACHINE_VERSION "1"
 
 /* What is open in this process, borrowed; -1 where the goal needs none. */
 struct qemu_files {

@@ -8,7 +8,6 @@
  */
 #include "supervisor/qemu.h"
 
-
 #include "base/mem.h"
 #include "base/own.h"
 
@@ -34,10 +33,10 @@ static void flag(struct args *args, const char *name)
 }
 
 /* xasprintf() has no va_list form, hence a macro. */
-#define option(args, name, ...)                                                \
-	do {                                                                   \
-		flag(args, name);                                              \
-		add(args, xasprintf(__VA_ARGS__));                             \
+#define option(args, name, ...)                    \
+	do {                                       \
+		flag(args, name);                  \
+		add(args, xasprintf(__VA_ARGS__)); \
 	} while (0)
 
 static void add_machine(struct args *args, const struct start_spec *spec)
@@ -62,7 +61,7 @@ static void add_machine(struct args *args, const struct start_spec *spec)
 	option(args, "-sandbox",
 	       "on,obsolete=deny,elevateprivileges=deny,spawn=deny,"
 	       "resourcecontrol=deny");
-	/* Boots an unpacked kernel by PVH; a third faster than SeaBIOS. */
+	/* Boots an unpacked kernel by PVH, sooner than SeaBIOS does. */
 	option(args, "-bios", "qboot.rom");
 }
 

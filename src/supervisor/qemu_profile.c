@@ -68,8 +68,7 @@ static const char *const syscalls[] = {
 	"read", "write", "readv", "writev", "pread64", "pwrite64", "preadv",
 	"pwritev", "preadv2", "pwritev2", "lseek", "fsync", "fdatasync",
 	"fallocate", "ftruncate", "fadvise64", "copy_file_range",
-	"sync_file_range", "close", "close_range", "fcntl", "dup", "dup2",
-	"dup3",
+	"sync_file_range", "close", "close_range", "dup", "dup2", "dup3",
 	/* connected socket pairs: QMP, console, ports */
 	"recvmsg", "sendmsg", "recvfrom", "sendto", "getsockopt", "setsockopt",
 	"getsockname", "getpeername", "shutdown",
@@ -119,6 +118,24 @@ static const struct isolate_argument arguments[] = {
 	{ "ioctl", 1, INT, 0x5421 },     /* FIONBIO */
 	{ "ioctl", 1, INT, 0x541b },     /* FIONREAD */
 	{ "ioctl", 1, INT, 0x800c581e }, /* XFS_IOC_DIOINFO */
+	/* flags, duplicates and locks of descriptors; never F_SETOWN, which
+	 * has the kernel send signals, nor leases */
+	{ "fcntl", 1, INT, F_DUPFD },
+	{ "fcntl", 1, INT, F_DUPFD_CLOEXEC },
+	{ "fcntl", 1, INT, F_GETFD },
+	{ "fcntl", 1, INT, F_SETFD },
+	{ "fcntl", 1, INT, F_GETFL },
+	{ "fcntl", 1, INT, F_SETFL },
+	{ "fcntl", 1, INT, F_GETLK },
+	{ "fcntl", 1, INT, F_SETLK },
+	{ "fcntl", 1, INT, F_SETLKW },
+	{ "fcntl", 1, INT, F_OFD_GETLK },
+	{ "fcntl", 1, INT, F_OFD_SETLK },
+	{ "fcntl", 1, INT, F_OFD_SETLKW },
+	{ "fcntl", 1, INT, F_GETPIPE_SZ },
+	{ "fcntl", 1, INT, F_SETPIPE_SZ },
+	{ "fcntl", 1, INT, F_GET_SEALS },
+	{ "fcntl", 1, INT, F_ADD_SEALS },
 	/* threads, never processes */
 	{ "clone", 0, NEW_NAMESPACE | THREAD, THREAD },
 	/* vCPU kicks and abort() */
@@ -179,6 +196,10 @@ int qemu_profile_open(struct qemu_profile *profile, const char *qemu,
 {
 	const struct isolate_copy copies[] = { { SHIM_PATH, shim_fd },
 					       { NULL, -1 } };
+	const struct isolate_profile caller = {
+		.name = "bawn-supervisor",
+		.namespaces = ISOLATE_NET | ISOLATE_IPC,
+	};
 	struct isolate_profile isolate;
 	struct isolate_path *paths = profile->paths;
 	size_t count;
@@ -192,6 +213,8 @@ int qemu_profile_open(struct qemu_profile *profile, const char *qemu,
 	};
 	if (profile->null_fd < 0)
 		return error_set(err, errno, "/dev/null");
+	if (isolate_namespaces(&caller, err) < 0)
+		return -1;
 	count = common_paths(qemu, paths);
 	fill_profile(profile, paths, &isolate);
 	isolate.private_root = true;

@@ -5,12 +5,11 @@
  * Order in the supervisor, so that nothing is left out and so that the
  * supervisor may later read QEMU's memory (Landlock lets a process look only
  * into domains beneath its own):
- *   1. qemu_profile_open()   stages QEMU's private root (mounts are possible)
- *   2. isolate_paths()       with qemu_profile.paths among the supervisor's
- * own: a child never gets more than its parent has
+ *   1. qemu_profile_open()   stages QEMU's private root; mounts still work
+ *   2. isolate_paths()       with qemu_profile.paths among its own paths, since
+ *                            a child never gets more than its parent has
  *   3. qemu_profile_spawn()  QEMU, under everything
  *   4. isolate_syscalls()    the supervisor's own list, without execve
- * Every other order works too, with one layer less.
  */
 #pragma once
 
@@ -52,7 +51,10 @@ struct qemu_profile_args {
 
 /*
  * qemu and shim_fd (bawn-ramshim.so, open for reading) are borrowed until
- * release. The caller has its final uid.
+ * release. The caller has its final uid. It is moved into network and IPC
+ * namespaces of its own where the kernel allows it: a stage can be entered only
+ * from the user namespace that it was made in, so after this call ask for no
+ * other namespace.
  */
 int qemu_profile_open(struct qemu_profile *profile, const char *qemu,
 		      int shim_fd, enum start_accel accel, struct error *err);

@@ -163,7 +163,8 @@ static void qmp_flush(struct qmp *qmp)
 		}
 		buffer_consume(&qmp->out, (size_t)sent);
 	}
-	loop_wait_for(&qmp->source, qmp->out.len ? EPOLLIN | EPOLLOUT : EPOLLIN);
+	loop_wait_for(&qmp->source,
+		      qmp->out.len ? EPOLLIN | EPOLLOUT : EPOLLIN);
 }
 
 void qmp_drain(struct qmp *qmp)
@@ -239,8 +240,8 @@ static int queue_command(struct qmp *qmp, const char *command,
 	json_t *root = json_pack("{s:s, s:I}", "execute", command, "id",
 				 (json_int_t)qmp->next_id);
 	AUTO_FREE char *text = NULL;
-	unsigned slot = (qmp->pending_first + qmp->pending_count) %
-			QMP_PENDING_MAX;
+	unsigned slot =
+		(qmp->pending_first + qmp->pending_count) % QMP_PENDING_MAX;
 
 	if (arguments)
 		json_object_set_new(root, "arguments", arguments);

@@ -26,10 +26,10 @@ enum qmp_kind {
 
 struct qmp_reply {
 	enum qmp_kind kind;
-	uint64_t id;              /* of RETURN and ERROR; 0 = none given */
-	char name[QMP_NAME_MAX];  /* of EVENT */
-	char text[QMP_TEXT_MAX];  /* of ERROR: printable */
-	json_t *body;             /* owned; what return or data held, or NULL */
+	uint64_t id;             /* of RETURN and ERROR; 0 = none given */
+	char name[QMP_NAME_MAX]; /* of EVENT */
+	char text[QMP_TEXT_MAX]; /* of ERROR: printable */
+	json_t *body;            /* owned; what return or data held, or NULL */
 };
 
 int qmp_reply_parse(const char *line, size_t len, struct qmp_reply *reply,

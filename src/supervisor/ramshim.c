@@ -13,8 +13,8 @@
  * And execve ends here: the filter that was installed before this exec had to
  * allow one.
  *
- * Only libc, only async-signal-safe work in the constructor: this runs in a
- * process of somebody else.
+ * Only libc, and as little of it as possible: this runs in somebody else's
+ * process.
  */
 #include <dlfcn.h>
 #include <errno.h>

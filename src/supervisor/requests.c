@@ -44,8 +44,8 @@ static void refuse(struct client *client, int code, const char *text)
 static void refuse_gone(struct client *client, const struct sandbox *sandbox)
 {
 	refuse(client, ESHUTDOWN,
-	       sandbox->reason[0] ? sandbox->reason :
-				    "the sandbox was stopped");
+	       sandbox->reason[0] ? sandbox->reason
+				  : "the sandbox was stopped");
 }
 
 /* Only `op` and the keys of the format; false: the client was told. */
@@ -79,8 +79,7 @@ static void handle_status(struct client *client, json_t *json)
 		return;
 	}
 	sessions = json_array();
-	LIST_FOR_EACH(node, &sandbox->sessions.all)
-	{
+	LIST_FOR_EACH(node, &sandbox->sessions.all) {
 		json_array_append_new(
 			sessions,
 			session_json(LIST_ENTRY(node, struct session, link)));
@@ -205,9 +204,9 @@ static void handle_kill(struct client *client, json_t *json)
 		refuse(client, EINVAL, "kill takes the number of a session");
 		return;
 	}
-	session = id > 0 && id <= UINT32_MAX ?
-			  sessions_find(&sandbox->sessions, (uint32_t)id) :
-			  NULL;
+	session = id > 0 && id <= UINT32_MAX
+			  ? sessions_find(&sandbox->sessions, (uint32_t)id)
+			  : NULL;
 	if (!session)
 		refuse(client, ESRCH, "no such session");
 	else if (session_kill(session, &err) < 0)
@@ -252,8 +251,7 @@ static void handle_stats(struct client *client, json_t *json)
 
 void requests_stats_arrived(struct sandbox *sandbox)
 {
-	LIST_FOR_EACH(node, &sandbox->clients.all)
-	{
+	LIST_FOR_EACH(node, &sandbox->clients.all) {
 		struct client *client = LIST_ENTRY(node, struct client, link);
 
 		if (client->waits_for == WAITS_FOR_STATS)
@@ -297,8 +295,7 @@ static void life_changed_for(struct sandbox *sandbox, struct client *client)
 
 void requests_life_changed(struct sandbox *sandbox)
 {
-	LIST_FOR_EACH(node, &sandbox->clients.all)
-	{
+	LIST_FOR_EACH(node, &sandbox->clients.all) {
 		life_changed_for(sandbox,
 				 LIST_ENTRY(node, struct client, link));
 	}
@@ -353,8 +350,13 @@ static void on_room(struct client *client)
 
 static void on_gone(struct client *client, bool detached)
 {
+	struct sandbox *sandbox = sandbox_of(client);
+
 	if (client->session)
 		session_leave(client->session, client, detached);
+	/* An image that nobody waits for would be thrown away. */
+	if (sandbox->spec->goal == START_MAKE_WARM)
+		sandbox_fail(sandbox, "nobody waits for the image any more");
 }
 
 const struct clients_ops requests_ops = {

@@ -45,9 +45,9 @@ int requests_parse_exec(json_t *json, struct session_request *request,
 
 	if (!nothing)
 		nothing = json_array();
-	*request = (struct session_request){
-		.env = nothing, .folder = "", .user = ""
-	};
+	*request = (struct session_request){ .env = nothing,
+					     .folder = "",
+					     .user = "" };
 	if (json_unpack_ex(json, &where, 0,
 			   "{s:s, s:o, s?o, s?s, s?s, s?b, s?i, s?i, s?b, "
 			   "s?b, s?b !}",
@@ -116,8 +116,9 @@ json_t *requests_stats_json(const struct message_stats *stats)
 {
 	json_t *answer = control_ok();
 
-	json_object_set_new(answer, "memory_total_bytes",
-			    json_integer((json_int_t)stats->memory_total_bytes));
+	json_object_set_new(
+		answer, "memory_total_bytes",
+		json_integer((json_int_t)stats->memory_total_bytes));
 	json_object_set_new(
 		answer, "memory_available_bytes",
 		json_integer((json_int_t)stats->memory_available_bytes));

@@ -24,12 +24,12 @@
 #include "supervisor/start.h"
 
 enum {
-	QUIT_MS = 3000,         /* for QEMU to flush and end */
-	KILL_MS = 10000,        /* for the kernel to end it */
+	QUIT_MS = 3000,  /* for QEMU to flush and end */
+	KILL_MS = 10000, /* for the kernel to end it */
 	SPACE_POLL_MS = 1000,
-	SPACE_BYTES = 8 << 20,  /* room enough to try again */
-	LAST_WORDS_MS = 1000,   /* for answers to go out */
-	CLOSED_MS = 2000,       /* from closed channels to the exit */
+	SPACE_BYTES = 8 << 20, /* room enough to try again */
+	LAST_WORDS_MS = 1000,  /* for answers to go out */
+	CLOSED_MS = 2000,      /* from closed channels to the exit */
 };
 
 enum stop_step {
@@ -61,8 +61,8 @@ static enum sandbox_status status_of(const struct sandbox *sandbox)
 	case SANDBOX_PAUSED:
 		return SANDBOX_STATUS_PAUSED;
 	case SANDBOX_GONE:
-		return sandbox->failed ? SANDBOX_STATUS_FAILED :
-					 SANDBOX_STATUS_STOPPED;
+		return sandbox->failed ? SANDBOX_STATUS_FAILED
+				       : SANDBOX_STATUS_STOPPED;
 	default:
 		return SANDBOX_STATUS_RUNNING;
 	}
@@ -217,8 +217,8 @@ void sandbox_stop(struct sandbox *sandbox, uint64_t timeout_ms)
 	if (sandbox->spec->remove_at_end)
 		sandbox->stop_step = STOP_KILL;
 	else
-		sandbox->stop_step = awake && timeout_ms ? STOP_ASK_GUEST :
-							   STOP_ASK_QEMU;
+		sandbox->stop_step =
+			awake && timeout_ms ? STOP_ASK_GUEST : STOP_ASK_QEMU;
 	next_stop_step(sandbox, timeout_ms);
 	requests_life_changed(sandbox);
 }
@@ -329,9 +329,9 @@ void sandbox_gone(struct sandbox *sandbox, int status)
 	set_life(sandbox, SANDBOX_GONE);
 	sandbox->gone_ms = loop_now_ms();
 	clients_stop_listening(&sandbox->clients);
-	sessions_lost(&sandbox->sessions, sandbox->reason[0] ?
-						  sandbox->reason :
-						  "the sandbox was stopped");
+	sessions_lost(&sandbox->sessions, sandbox->reason[0]
+						  ? sandbox->reason
+						  : "the sandbox was stopped");
 	if (sandbox->spec->remove_at_end &&
 	    ftruncate(sandbox->files->qemu.disks[0], 0) < 0)
 		log_warn("emptying the disk: %s", strerror(errno));
@@ -339,9 +339,9 @@ void sandbox_gone(struct sandbox *sandbox, int status)
 	if (!making)
 		unlinkat(sandbox->files->folder, "control.sock", 0);
 	sandbox_event(sandbox, sandbox->failed ? "failed" : "stopped",
-		      sandbox->reason[0] ?
-			      json_pack("{s:s}", "reason", sandbox->reason) :
-			      NULL);
+		      sandbox->reason[0]
+			      ? json_pack("{s:s}", "reason", sandbox->reason)
+			      : NULL);
 	requests_life_changed(sandbox);
 	timer_start(sandbox->loop, &sandbox->flush_timer, 0);
 }

@@ -52,11 +52,11 @@ struct sandbox {
 	struct files *files;           /* borrowed */
 
 	enum sandbox_life life;
-	bool failed;       /* the end was not asked for */
-	char reason[256];  /* of a failure or a pause; printable */
-	bool greeted;      /* WAKE was sent (and HELLO had come) */
-	bool guest_awake;  /* AWAKE has come */
-	bool shut_down;    /* QEMU announced the guest's end */
+	bool failed;                /* the end was not asked for */
+	char reason[256];           /* of a failure or a pause; printable */
+	bool greeted;               /* WAKE was sent (and HELLO had come) */
+	bool guest_awake;           /* AWAKE has come */
+	bool shut_down;             /* QEMU announced the guest's end */
 	struct sandbox_state saved; /* what state.json says */
 	struct phases phases;
 

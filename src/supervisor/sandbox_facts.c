@@ -33,8 +33,7 @@ static void on_block_error(struct sandbox *sandbox,
 	if (strcmp(action, "stop") != 0)
 		return;
 	/* The disk's other errors go to the guest and stop nothing. */
-	sandbox_pause(sandbox, "paused (disk full): the host's disk has no "
-			       "room; the sandbox goes on when there is some");
+	sandbox_pause(sandbox, "host disk full; goes on when there is room");
 }
 
 static void on_shutdown(struct sandbox *sandbox, const struct qmp_reply *event)
@@ -176,8 +175,7 @@ static void on_session_start(void *ctx, struct session *session,
 			      json_pack("{s:I, s:b}", "session",
 					(json_int_t)reply->session, "main",
 					session->main));
-	else if (session->main && sandbox->spec->agent_once)
-		sandbox_stop(sandbox, ONCE_STOP_MS);
+	/* one that did not start may be tried again with another command */
 }
 
 static void on_session_exit(void *ctx, struct session *session, uint32_t status)

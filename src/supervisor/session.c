@@ -66,8 +66,7 @@ static void session_free(struct session *session)
 
 struct session *sessions_find(struct sessions *sessions, uint32_t id)
 {
-	LIST_FOR_EACH(node, &sessions->all)
-	{
+	LIST_FOR_EACH(node, &sessions->all) {
 		struct session *session =
 			LIST_ENTRY(node, struct session, link);
 
@@ -79,8 +78,7 @@ struct session *sessions_find(struct sessions *sessions, uint32_t id)
 
 struct session *sessions_main(struct sessions *sessions)
 {
-	LIST_FOR_EACH(node, &sessions->all)
-	{
+	LIST_FOR_EACH(node, &sessions->all) {
 		struct session *session =
 			LIST_ENTRY(node, struct session, link);
 
@@ -118,10 +116,10 @@ static int send_start(struct session *session,
 	struct message_session_start *start = &message.session_start;
 
 	start->session = session->id;
-	start->flags = (request->tty ? SESSION_PTY : 0) |
-		       (request->has_stdin ? SESSION_STDIN : 0) |
-		       (request->detach && !request->tty ? SESSION_NO_OUTPUT :
-							   0);
+	start->flags =
+		(request->tty ? SESSION_PTY : 0) |
+		(request->has_stdin ? SESSION_STDIN : 0) |
+		(request->detach && !request->tty ? SESSION_NO_OUTPUT : 0);
 	start->stdio_stream = session->stdio->id;
 	start->stderr_stream = session->errors ? session->errors->id : 0;
 	start->rows = request->rows;
@@ -185,8 +183,7 @@ int session_start(struct sessions *sessions,
 	session->opener = opener;
 	if (opener)
 		opener->session = session;
-	session->stdio =
-		mux_stream_open(mux, sessions->next_stream++, session);
+	session->stdio = mux_stream_open(mux, sessions->next_stream++, session);
 	if (!session->tty)
 		session->errors =
 			mux_stream_open(mux, sessions->next_stream++, session);
@@ -249,8 +246,7 @@ void session_finish(struct session *session)
 	struct writer w = writer_over(status, sizeof(status));
 
 	writer_u32(&w, session->status);
-	LIST_FOR_EACH(node, &session->clients)
-	{
+	LIST_FOR_EACH(node, &session->clients) {
 		struct client *client =
 			LIST_ENTRY(node, struct client, session_link);
 
@@ -329,13 +325,11 @@ int session_kill(struct session *session, struct error *err)
 
 void sessions_lost(struct sessions *sessions, const char *why)
 {
-	LIST_FOR_EACH(node, &sessions->all)
-	{
+	LIST_FOR_EACH(node, &sessions->all) {
 		struct session *session =
 			LIST_ENTRY(node, struct session, link);
 
-		LIST_FOR_EACH(entry, &session->clients)
-		{
+		LIST_FOR_EACH(entry, &session->clients) {
 			struct client *client =
 				LIST_ENTRY(entry, struct client, session_link);
 

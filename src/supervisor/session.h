@@ -38,8 +38,8 @@ struct session {
 	struct list link;
 	struct sessions *sessions;
 	uint32_t id;
-	uint32_t pid;  /* 0 until the guest says it */
-	json_t *argv;  /* owned, for `status` */
+	uint32_t pid; /* 0 until the guest says it */
+	json_t *argv; /* owned, for `status` */
 	bool tty, main;
 	int64_t started; /* seconds since 1970 */
 	struct list clients;

@@ -61,8 +61,7 @@ static size_t output_room(struct session *session)
 	size_t room = UNWATCHED;
 	bool stalled = false;
 
-	LIST_FOR_EACH(node, &session->clients)
-	{
+	LIST_FOR_EACH(node, &session->clients) {
 		struct client *client =
 			LIST_ENTRY(node, struct client, session_link);
 		size_t its = client_room(client);
@@ -91,8 +90,7 @@ void session_on_stall(struct timer *timer)
 		CONTAINER_OF(timer, struct session, stall_timer);
 	uint64_t now_ms = loop_now_ms();
 
-	LIST_FOR_EACH(node, &session->clients)
-	{
+	LIST_FOR_EACH(node, &session->clients) {
 		struct client *client =
 			LIST_ENTRY(node, struct client, session_link);
 
@@ -113,8 +111,7 @@ static void deliver(struct session *session, enum session_frame_type type,
 {
 	if (session->screen && type == SESSION_FRAME_STDOUT)
 		screen_write(session->screen, bytes, len);
-	LIST_FOR_EACH(node, &session->clients)
-	{
+	LIST_FOR_EACH(node, &session->clients) {
 		struct client *client =
 			LIST_ENTRY(node, struct client, session_link);
 
@@ -158,8 +155,7 @@ static bool stream_ended(const struct mux_stream *stream)
 
 static void catch_up(struct session *session)
 {
-	LIST_FOR_EACH(node, &session->clients)
-	{
+	LIST_FOR_EACH(node, &session->clients) {
 		struct client *client =
 			LIST_ENTRY(node, struct client, session_link);
 
@@ -224,8 +220,7 @@ void sessions_on_stream(struct sessions *sessions, struct mux_stream *stream)
 	if (!session)
 		return;
 	if (stream == session->stdio) {
-		LIST_FOR_EACH(node, &session->clients)
-		{
+		LIST_FOR_EACH(node, &session->clients) {
 			feed_from(session, LIST_ENTRY(node, struct client,
 						      session_link));
 		}

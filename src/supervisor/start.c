@@ -3,8 +3,8 @@
  * start.c - the three ways to start, as chains of answers
  *
  * A restore asks QEMU for everything in one write and never waits for an
- * answer that it does not need: QEMU starts the guest as soon as the state is
- * loaded (no -S), and the guest reads marker and WAKE as its first bytes.
+ * answer that it does not need; marker, WAKE and the first session's start lie
+ * in the port when the guest begins to run.
  */
 #include "supervisor/start.h"
 
@@ -39,9 +39,9 @@ static void ask(struct sandbox *sandbox, const char *command, json_t *arguments)
 static void set_capabilities(struct sandbox *sandbox)
 {
 	ask(sandbox, "migrate-set-capabilities",
-	    json_pack("{s:[{s:s,s:b},{s:s,s:b}]}", "capabilities",
-		      "capability", "x-ignore-shared", "state", 1, "capability",
-		      "events", "state", 1));
+	    json_pack("{s:[{s:s,s:b},{s:s,s:b}]}", "capabilities", "capability",
+		      "x-ignore-shared", "state", 1, "capability", "events",
+		      "state", 1));
 }
 
 void start_send_wake(struct sandbox *sandbox)
@@ -64,8 +64,8 @@ void start_send_wake(struct sandbox *sandbox)
 	}
 	wake->hostname = sandbox->spec->name;
 	clock_gettime(CLOCK_REALTIME, &now);
-	wake->wall_clock_ns = (uint64_t)now.tv_sec * 1000000000ull +
-			      (uint64_t)now.tv_nsec;
+	wake->wall_clock_ns =
+		(uint64_t)now.tv_sec * 1000000000ull + (uint64_t)now.tv_nsec;
 	if (guest_link_send(&sandbox->guest, &message, &err) < 0)
 		log_limited(LOG_LEVEL_WARN, "wake: %s", err.text);
 	explicit_bzero(wake->entropy, sizeof(wake->entropy));
@@ -194,6 +194,8 @@ void start_on_marker(struct sandbox *sandbox)
 static void on_loaded(struct sandbox *sandbox)
 {
 	phases_end(&sandbox->phases, "load");
+	/* The machine was stopped when it was saved, and comes back so. */
+	ask(sandbox, "cont", NULL);
 	/* Now and not earlier, so that the clock in it is the right one. */
 	sandbox->greeted = true;
 	start_send_wake(sandbox);

@@ -117,6 +117,12 @@ class Bawn:
         return self("exec", "-u", "root", name, "sh", "-c", script,
                     **kwargs).out.rstrip("\n")
 
+    def running(self, name, word):
+        """How many guest processes have this word in their arguments."""
+        script = ("for p in /proc/[0-9]*; do tr '\\0' ' ' < $p/cmdline; echo; done "
+                  f"2>/dev/null | grep -c '{word[:-1]}[{word[-1]}]'")
+        return int(self("exec", "-u", "root", name, "sh", "-c", script + " || true").out)
+
     def rm(self, *names):
         return self.raw("rm", "-f", *names)
 
@@ -273,7 +279,7 @@ class Screen:
             raise AssertionError(f"{pattern!r} not on the screen:\n{last[0]}") from None
 
     def exit_code(self, seconds=30):
-        return int(self.see(r"^EXIT:(\d+)", seconds).group(1))
+        return int(self.see(r"EXIT:(\d+)", seconds).group(1))
 
     def close(self):
         self.tmux("kill-server")

@@ -72,26 +72,30 @@ def bawn(session, request):
         session.raw("rm", "-f", *made)
 
 
-@pytest.fixture
-def lone(session, tmp_path, request):
-    """A home of its own with the shared kernels; everything in it dies after."""
-    home = str(tmp_path / "home")
+def lone_home(session, folder):
+    """A home with copies of the shared kernels; everything in it dies after."""
+    home, project = f"{folder}/home", f"{folder}/project"
     os.makedirs(f"{home}/cache", mode=0o700)
+    os.makedirs(project)
     cache = f"{session.home}/cache"
-    if os.path.isdir(cache):
-        for name in os.listdir(cache):
-            subprocess.run(["cp", "-a", "--reflink=auto", f"{cache}/{name}",
-                            f"{home}/cache/"], check=True)
-    project = str(tmp_path / "project")
-    os.mkdir(project)
+    for name in os.listdir(cache) if os.path.isdir(cache) else []:
+        subprocess.run(["cp", "-a", "--reflink=auto", f"{cache}/{name}",
+                        f"{home}/cache/"], check=True)
     bawn = Bawn(home, project)
     yield bawn
-    if getattr(request.node, "failed_call", False):
-        keep_logs(bawn, bawn.raw("ls", "-q").out.split(), request.node.name)
     for pid in bawn.processes():
         kill(pid)
     wait(lambda: not bawn.processes(), 5, "no process is left")
-    shutil.rmtree(tmp_path, ignore_errors=True)
+    shutil.rmtree(folder, ignore_errors=True)
+
+
+@pytest.fixture
+def lone(session, tmp_path, request):
+    """A home of its own, for a case that breaks things."""
+    for bawn in lone_home(session, tmp_path):
+        yield bawn
+        if getattr(request.node, "failed_call", False):
+            keep_logs(bawn, bawn.raw("ls", "-q").out.split(), request.node.name)
 
 
 def keep_logs(bawn, names, case):

@@ -50,7 +50,7 @@ def case(bawn):
     wait(lambda: bawn.status(name) == "paused", 60, "the guest is paused")
     row = bawn.row(name)
     assert "disk" in str(bawn.inspect(name)) + str(row), row
-    assert "full" in bawn("ls").out
+    assert "paused (host disk full" in bawn("ls").out
     os.unlink(f"{bawn.home}/ballast")
     wait(lambda: bawn.status(name) == "running", 60, "it goes on by itself")
     out, err = job.communicate(timeout=120)

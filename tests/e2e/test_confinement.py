@@ -22,7 +22,9 @@ def machine(session, shared_box):
 def test_no_capability_no_new_privileges_and_a_seccomp_filter(machine, role):
     facts = status_of(machine[role])
     for key in ("CapEff", "CapPrm", "CapInh", "CapAmb", "CapBnd"):
-        if key == "CapBnd" and not ROOT:
+        # Without new privileges the bounding set bounds nothing; QEMU's is empty
+        # all the same where we may make it so.
+        if key == "CapBnd" and (role != "qemu" or not ROOT):
             continue
         assert int(facts[key], 16) == 0, (key, facts[key])
     assert facts["NoNewPrivs"].strip() == "1"
@@ -109,31 +111,38 @@ def test_qemu_holds_no_socket_file_and_no_foreign_descriptor(session, machine):
     folder = f"/proc/{machine['qemu']}/fd"
     for fd in os.listdir(folder):
         target = os.readlink(f"{folder}/{fd}")
+        if target.endswith("/bawn-ramshim.so"):
+            continue
         assert target.startswith((session.home, "socket:", "pipe:", "anon_inode:",
                                   "/dev/null", "/memfd:", "/usr/share/",
                                   os.environ.get("BAWN_TEST_SYSTEM", "/none"))), target
 
 
-INJECTED = ["execve", "socket", "openat", "ptrace", "process_vm_writev", "unshare",
-            "mount", "setns", "io_uring_setup", "bpf", "userfaultfd", "keyctl",
-            "connect", "kill-parent"]
+INJECTED = {
+    "execve": ["/usr/bin/true", "0", "0"], "socket": ["2", "1", "0"],
+    "openat": ["-100", "/etc/passwd", "0"], "open": ["/etc/hostname", "0"],
+    "ptrace": ["16", "1", "0", "0"], "unshare": ["0x10000000"],
+    "mount": ["none", "/", "tmpfs", "0", "0"], "setns": ["0", "0"],
+    "connect": ["0", "0", "0"], "bpf": ["0", "0", "0"], "userfaultfd": ["0"],
+    "keyctl": ["0", "0"], "io_uring_setup": ["4", "0"], "fork": [], "kill": ["1", "9"],
+    "process_vm_readv": ["1", "0", "0", "0", "0", "0"], "setuid": ["0"],
+}
 
 
 @pytest.mark.parametrize("syscall", INJECTED)
 def test_a_system_call_injected_into_qemu_fails(session, syscall):
+    """It is refused, or it costs QEMU its life; the host loses nothing."""
     tool = f"{LIB}/inject_syscall"
-    if not os.access(tool, os.X_OK):
-        pytest.skip("tests/lib/inject_syscall was not built")
+    assert os.access(tool, os.X_OK), "tests/lib/inject_syscall was built"
     name = session.create()
     try:
-        pid = session.qemu_pid(name)
-        done = subprocess.run([tool, str(pid), syscall], capture_output=True, text=True,
+        done = subprocess.run([tool, str(session.qemu_pid(name)), syscall,
+                               *INJECTED[syscall]], capture_output=True, text=True,
                               timeout=30, check=False)
-        if done.returncode == 77:
-            pytest.skip(done.stderr.strip() or "cannot be traced here")
-        denied = "EPERM" in done.stdout or "ENOSYS" in done.stdout or \
-            "EACCES" in done.stdout or "ENOENT" in done.stdout or not alive(pid)
-        assert done.returncode != 2 and denied, (done.stdout, done.stderr)
+        if done.returncode == 1 and not ROOT:
+            pytest.skip(f"tracing is refused here: {done.stderr.strip()}")
+        assert done.returncode == 0, done
+        assert re.search(rf"^{syscall} = -\d+|killed by signal", done.stdout), done
     finally:
         session.rm(name)
 
@@ -191,28 +200,37 @@ def test_clients_that_never_read_or_write_hurt_nobody(session, machine):
         one.close()
 
 
-@pytest.mark.parametrize("garbage", [
-    "head -c 4096 /dev/urandom",
-    "head -c 4096 /dev/zero",
-    "printf '\\002\\000\\000\\000\\001\\000\\000\\000\\377\\377\\377\\377'",
-])
+# Root in the guest takes PID 1's own descriptor of the port and writes into it.
+BREAK = """
+import ctypes, os, sys
+libc = ctypes.CDLL(None, use_errno=True)
+pidfd = os.pidfd_open(1)
+for name in os.listdir("/proc/1/fd"):
+    if os.readlink("/proc/1/fd/" + name).startswith("/dev/vport"):
+        port = libc.syscall(438, pidfd, int(name), 0)
+        os.set_blocking(port, True)
+        os.write(port, eval(sys.argv[1]))
+"""
+GARBAGE = ["os.urandom(4096)", "bytes(4096)",
+           "b'\\2\\0\\0\\0\\1\\0\\0\\0\\xff\\xff\\xff\\xff'",
+           "b'\\1\\0\\0\\0\\0\\0\\0\\0\\2\\0\\0\\0\\xff\\xff'"]
+
+
+@pytest.mark.parametrize("garbage", GARBAGE)
 def test_a_guest_that_breaks_the_protocol_is_stopped_with_a_reason(bawn, garbage):
-    """Root in the guest ends PID 1's use of the port by writing into its stream."""
-    name = bawn.create()
+    name = "broken-" + os.urandom(3).hex()
+    done = bawn.raw("create", "--name", name, "-m", "1G", "shell", ".", timeout=240)
+    if done.code and not ROOT:
+        pytest.skip(f"no base template here: {done.err.strip()}")
+    assert done.code == 0, done
     supervisor, qemu = bawn.supervisor_pid(name), bawn.qemu_pid(name)
-    script = ("port=$(ls /proc/1/fd -l 2>/dev/null | sed -n 's,.*\\(/dev/vport[^ ]*\\).*,\\1,p' "
-              "| head -n1); for fd in /proc/1/fd/*; do case $(readlink $fd) in "
-              f"/dev/vport*) {garbage} > $fd;; esac; done; echo $port; sleep 30")
-    job = bawn.popen("exec", "-u", "root", name, "sh", "-c", script)
+    job = bawn.popen("exec", "-u", "root", name, "python3", "-c", BREAK, garbage)
     out, err = job.communicate(timeout=60)
-    if alive(qemu):
-        # The kernel lets one opener at a time: another way in is /dev/mem-like
-        # tricks on PID 1, which the injected frames of the unit tests stand for.
-        pytest.skip(f"the guest kernel kept the port to PID 1: {out!r} {err!r}")
-    wait(lambda: not alive(supervisor), 10, "the supervisor ended")
+    wait(lambda: not alive(qemu) and not alive(supervisor), 10, f"it ended {out} {err}")
     assert bawn.status(name) == "failed"
-    assert "protocol" in str(bawn.inspect(name)).lower()
-    assert bawn.sh(name, "echo again", timeout=START_SECONDS) == "again"
+    assert "protocol" in bawn.row(name)["reason"], bawn.row(name)
+    if garbage == GARBAGE[0]:
+        assert bawn.sh(name, "echo again", timeout=START_SECONDS) == "again"
 
 
 def test_state_is_private(session, machine):
@@ -222,8 +240,9 @@ def test_state_is_private(session, machine):
             assert os.stat(path).st_mode & 0o077 == 0, path
 
 
-def test_the_guest_cannot_reach_the_hosts_network(session, machine):
-    assert session.sh(machine["name"], "ls /sys/class/net | grep -v '^lo$' || true") == ""
+def test_the_guest_has_no_network_card(session, machine):
+    assert session.sh(machine["name"], "ls -d /sys/class/net/*/device 2>/dev/null || true"
+                      ) == ""
 
 
 def test_the_host_processes_see_no_guest_controlled_path(session, machine):

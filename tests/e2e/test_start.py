@@ -9,7 +9,9 @@ import pytest
 
 from bawn import SMALL, START_SECONDS, wait
 
-BOOT_ID = "cat /proc/sys/kernel/random/boot_id"
+# When the kernel made these device files, to the nanosecond: a fact of one boot
+# that is kept nowhere but in RAM. (Not the boot id: it is drawn when first read.)
+IN_RAM = "stat -c %z /dev/full /dev/zero"
 
 
 def test_one_command_creates_starts_runs_and_removes(bawn):
@@ -33,19 +35,19 @@ def test_guest_runs_another_kernel_than_the_host(bawn, shared_box):
 
 
 def test_guest_has_its_own_processes_only(bawn, shared_box):
-    assert bawn.sh(shared_box, "cat /proc/1/comm") == "bawn-init"
+    assert bawn.sh(shared_box, "cat /proc/1/comm") in ("init", "bawn-init")
     assert int(bawn.sh(shared_box, "ls /proc | grep -c '^[0-9]'")) < 200
 
 
 def test_a_warm_start_is_a_restore(bawn):
-    """The boot id lives in the RAM of the booted machine alone."""
+    """Two machines that share what only RAM knew come from one boot."""
     first, second = bawn.create(), bawn.create()
-    assert bawn.sh(first, BOOT_ID) == bawn.sh(second, BOOT_ID)
+    assert bawn.sh(first, IN_RAM) == bawn.sh(second, IN_RAM)
 
 
 def test_a_cold_start_is_a_boot(bawn):
     warm, cold = bawn.create(), bawn.create("--cold")
-    assert bawn.sh(warm, BOOT_ID) != bawn.sh(cold, BOOT_ID)
+    assert bawn.sh(warm, IN_RAM) != bawn.sh(cold, IN_RAM)
 
 
 def test_clones_differ_in_urandom_machine_id_and_hostname(bawn):
@@ -102,9 +104,9 @@ def test_memory_and_cpus_are_what_was_asked_for(bawn, box):
 
 
 def test_root_disk_is_as_large_as_asked_for(bawn):
-    name = bawn.create("--disk", "3G")
+    name = bawn.create("--disk", "30G")
     size_k = int(bawn.sh(name, "df -k / | awk 'NR==2 {print $2}'"))
-    assert 2.6e6 < size_k <= 3 * 1024 * 1024
+    assert 28e6 < size_k <= 30 * 1024 * 1024
 
 
 def test_another_memory_size_makes_another_warm_image(bawn):
@@ -116,23 +118,12 @@ def test_another_memory_size_makes_another_warm_image(bawn):
     assert len(set(os.listdir(warm)) - before) >= 1
 
 
-def warm_folder(bawn, name):
-    keys = [key for key in glob.glob(f"{bawn.home}/data/warm/*")
-            if os.path.isfile(f"{key}/warm.json")]
-    wanted = bawn.inspect(name).get("warm_key")
-    return next((key for key in keys if wanted and key.endswith(wanted)),
-                keys[0] if len(keys) == 1 else None)
-
-
 @pytest.mark.parametrize("harm", ["truncated", "changed"])
 def test_a_damaged_warm_image_is_not_loaded_and_the_user_is_told(lone, harm):
     first = lone.create()
-    boot_id = lone.sh(first, BOOT_ID)
+    before = lone.sh(first, IN_RAM)
     lone.rm(first)
-    folder = warm_folder(lone, first) if first in lone.names() else None
-    folder = folder or next(key for key in glob.glob(f"{lone.home}/data/warm/*")
-                            if os.path.isfile(f"{key}/ram"))
-    ram = f"{folder}/ram"
+    ram, = glob.glob(f"{lone.home}/data/warm/*/ram")
     os.chmod(ram, 0o600)
     with open(ram, "r+b") as file:
         if harm == "truncated":
@@ -143,9 +134,8 @@ def test_a_damaged_warm_image_is_not_loaded_and_the_user_is_told(lone, harm):
     os.chmod(ram, 0o444)
     done = lone("create", "--name", "after", *SMALL, "shell", ".",
                 timeout=START_SECONDS)
-    assert "warm" in done.err and ("damaged" in done.err or "changed" in done.err
-                                   or "does not fit" in done.err), done
-    assert lone.sh("after", BOOT_ID) != boot_id
+    assert "warm image" in done.err and "damaged" in done.err, done
+    assert lone.sh("after", IN_RAM) != before
 
 
 def test_two_runs_on_one_name_at_the_same_moment_make_one_sandbox(bawn):

@@ -71,11 +71,22 @@ static void argument_may_point_into_the_error(void)
 	CHECK(strcmp(err.text, "again outer (inner): outer (inner)") == 0);
 }
 
+static void error_say_has_a_code_and_only_the_text(void)
+{
+	struct error err;
+
+	CHECK(error_say(&err, ENOENT, "there is no %s", "x") == -1);
+	CHECK(err.code == ENOENT);
+	CHECK(strcmp(err.text, "there is no x") == 0);
+	CHECK(error_say(NULL, ENOENT, "x") == -1);
+}
+
 static void errno_is_preserved(void)
 {
 	struct error err;
 
 	errno = EPIPE;
+	(void)error_say(&err, 99999, "x");
 	(void)error_set(&err, 99999, "x");
 	(void)error_prefix(&err, "y");
 	CHECK(errno == EPIPE);
@@ -89,6 +100,7 @@ int main(void)
 	RUN(error_may_be_null);
 	RUN(long_text_is_cut_and_terminated);
 	RUN(argument_may_point_into_the_error);
+	RUN(error_say_has_a_code_and_only_the_text);
 	RUN(errno_is_preserved);
 	return DONE();
 }

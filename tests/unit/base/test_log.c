@@ -127,6 +127,24 @@ static void limited_macro_counts_each_place_on_its_own(void)
 	CHECK(lines == 20);
 }
 
+static void a_bounded_file_is_begun_again(void)
+{
+	off_t most = 0;
+
+	CHECK(fcntl(sink, F_SETFL, O_APPEND) == 0);
+	log_max(4096);
+	for (int i = 0; i < 1000; i++) {
+		off_t size;
+
+		log_info("a line of some length, again and again");
+		size = lseek(sink, 0, SEEK_END);
+		most = size > most ? size : most;
+	}
+	log_max(0);
+	CHECK(most > 2048 && most <= 4096);
+	(void)written();
+}
+
 int main(void)
 {
 	sink = memfd_create("log", MFD_CLOEXEC);
@@ -139,5 +157,6 @@ int main(void)
 	RUN(errno_is_preserved);
 	RUN(limited_lines_stop_and_are_counted);
 	RUN(limited_macro_counts_each_place_on_its_own);
+	RUN(a_bounded_file_is_begun_again);
 	return DONE();
 }

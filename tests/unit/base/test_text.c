@@ -215,8 +215,29 @@ static void distance_counts_edits(void)
 	CHECK(text_distance("same", "same") == 0);
 }
 
+static void the_nearest_word_is_found_if_it_is_near(void)
+{
+	struct text_nearest nearest;
+
+	text_nearest_init(&nearest, "inspekt");
+	text_nearest_offer(&nearest, "inspects");
+	text_nearest_offer(&nearest, "inspect");
+	text_nearest_offer(&nearest, "events");
+	CHECK(!strcmp(nearest.best, "inspect"));
+	text_nearest_init(&nearest, "lss");
+	text_nearest_offer(&nearest, "ls");
+	CHECK(!strcmp(nearest.best, "ls"));
+	text_nearest_init(&nearest, "rnu");
+	text_nearest_offer(&nearest, "run");
+	CHECK(nearest.best);
+	text_nearest_init(&nearest, "two");
+	text_nearest_offer(&nearest, "one");
+	CHECK(!nearest.best);
+}
+
 int main(void)
 {
+	RUN(the_nearest_word_is_found_if_it_is_near);
 	RUN(copy_cuts_and_says_so);
 	RUN(format_cuts_and_says_so);
 	RUN(starts_and_ends_compare_whole_parts);

@@ -22,6 +22,7 @@ struct seen {
 	uint32_t close_on_change;
 	uint32_t close_on_message;
 	bool expect_on_message;
+	bool release_on_change, release_on_message;
 };
 
 static const uint8_t marker[MUX_MARKER_BYTES] =
@@ -42,6 +43,8 @@ static inline void on_message(void *ctx, const uint8_t *payload, size_t len)
 	/* The payload must have outlived all that. */
 	seen->last_len = len < 64 ? len : 64;
 	memcpy(seen->last_message, payload, seen->last_len);
+	if (seen->release_on_message)
+		mux_release(&seen->mux);
 }
 
 static inline void on_stream(void *ctx, struct mux_stream *stream)
@@ -52,6 +55,8 @@ static inline void on_stream(void *ctx, struct mux_stream *stream)
 	stream = mux_stream_find(&seen->mux, seen->close_on_change);
 	if (stream)
 		mux_stream_close(stream, EPIPE);
+	if (seen->release_on_change)
+		mux_release(&seen->mux);
 }
 
 static inline void on_marker(void *ctx)

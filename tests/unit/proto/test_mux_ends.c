@@ -165,6 +165,25 @@ static void the_marker_is_found_behind_parts_of_itself(void)
 	}
 }
 
+static void a_marker_in_two_parts_with_other_bytes_between_is_none(void)
+{
+	const size_t half = MUX_MARKER_BYTES / 2;
+	uint8_t other[64];
+	struct seen seen;
+	struct error err;
+
+	memset(other, (uint8_t)~marker[0], sizeof(other));
+	start(&seen);
+	mux_expect_marker(&seen.mux, marker);
+	CHECK(!mux_input(&seen.mux, marker, half, &err));
+	CHECK(!mux_input(&seen.mux, other, sizeof(other), &err));
+	CHECK(!mux_input(&seen.mux, marker + half, half, &err));
+	CHECK(seen.markers == 0);
+	CHECK(!mux_input(&seen.mux, marker, MUX_MARKER_BYTES, &err));
+	CHECK(seen.markers == 1);
+	mux_release(&seen.mux);
+}
+
 static void expecting_a_marker_ends_the_old_epoch(void)
 {
 	struct seen seen;
@@ -214,6 +233,51 @@ static void a_marker_cuts_what_was_half_sent(void)
 	mux_release(&seen.mux);
 }
 
+/* DATA on two streams, a message, DATA again; the users give up meanwhile. */
+static void a_callback_may_release_everything(void)
+{
+	static const struct frame frames[] = { { FRAME_DATA, 1, 3 },
+					       { FRAME_DATA, 2, 3 },
+					       { FRAME_MESSAGE, 0, 3 },
+					       { FRAME_DATA, 1, 3 } };
+	uint8_t bytes[4 * 15] = { 0 };
+
+	for (size_t i = 0; i < ARRAY_SIZE(frames); i++)
+		frame_encode(&frames[i], bytes + 15 * i);
+	for (int change = 0; change < 2; change++) {
+		for (size_t cut = 1; cut < sizeof(bytes); cut++) {
+			struct seen seen;
+			struct error err;
+
+			start(&seen);
+			seen.release_on_change = change;
+			seen.release_on_message = !change;
+			mux_stream_open(&seen.mux, 1, NULL);
+			mux_stream_open(&seen.mux, 2, NULL);
+			if (!mux_input(&seen.mux, bytes, cut, &err))
+				mux_input(&seen.mux, bytes + cut,
+					  sizeof(bytes) - cut, &err);
+			CHECK(mux_input(&seen.mux, bytes, 1, &err) == -1);
+			CHECK(seen.mux.stream_count == 0);
+			CHECK(change ? seen.changes == 1 : seen.messages == 1);
+			mux_release(&seen.mux);
+		}
+	}
+}
+
+static void a_callback_may_release_while_sending(void)
+{
+	struct seen seen;
+	uint8_t bytes[64];
+
+	start(&seen);
+	seen.release_on_change = true;
+	mux_stream_write(mux_stream_open(&seen.mux, 1, NULL), "abc", 3);
+	mux_stream_write(mux_stream_open(&seen.mux, 2, NULL), "def", 3);
+	CHECK(mux_output_copy(&seen.mux, bytes, sizeof(bytes)) == 15);
+	CHECK(seen.mux.stream_count == 0);
+}
+
 int main(void)
 {
 	RUN(close_tells_the_peer_unless_it_knows);
@@ -222,7 +286,10 @@ int main(void)
 	RUN(a_message_may_close_the_stream_whose_data_is_under_way);
 	RUN(a_message_may_ask_for_the_marker);
 	RUN(the_marker_is_found_behind_parts_of_itself);
+	RUN(a_marker_in_two_parts_with_other_bytes_between_is_none);
 	RUN(expecting_a_marker_ends_the_old_epoch);
 	RUN(a_marker_cuts_what_was_half_sent);
+	RUN(a_callback_may_release_everything);
+	RUN(a_callback_may_release_while_sending);
 	return DONE();
 }

@@ -57,6 +57,54 @@ static void the_position_of_the_descriptor_does_not_matter(void)
 	CHECK(!strncmp(hex, "ba7816bf", 8));
 }
 
+/* Two files of 3 MiB with "middle" and "end"; one has no holes. */
+static void make_twins(int holes, int full)
+{
+	size_t size = (3u << 20) + 5;
+	AUTO_FREE char *plain = calloc(1, size);
+	int fds[] = { holes, full };
+
+	REQUIRE(plain && write(full, plain, size) == (ssize_t)size);
+	REQUIRE(ftruncate(holes, (off_t)size) == 0);
+	for (size_t i = 0; i < 2; i++) {
+		REQUIRE(pwrite(fds[i], "middle", 6, (1 << 20) + 77) == 6);
+		REQUIRE(pwrite(fds[i], "end", 3, (off_t)size - 3) == 3);
+	}
+}
+
+static void a_sparse_digest_does_not_depend_on_holes(void)
+{
+	AUTO_CLOSE int holes = memfd_create("holes", MFD_CLOEXEC);
+	AUTO_CLOSE int full = memfd_create("full", MFD_CLOEXEC);
+	char a[DIGEST_HEX], b[DIGEST_HEX];
+
+	REQUIRE(holes >= 0 && full >= 0);
+	make_twins(holes, full);
+	CHECK(digest_sparse_fd(holes, a, NULL) == 0);
+	CHECK(digest_sparse_fd(full, b, NULL) == 0);
+	CHECK(!strcmp(a, b));
+}
+
+static void a_sparse_digest_notices_every_byte_its_place_and_the_size(void)
+{
+	AUTO_CLOSE int holes = memfd_create("holes", MFD_CLOEXEC);
+	AUTO_CLOSE int full = memfd_create("full", MFD_CLOEXEC);
+	char a[DIGEST_HEX], b[DIGEST_HEX];
+
+	REQUIRE(holes >= 0 && full >= 0);
+	make_twins(holes, full);
+	CHECK(digest_sparse_fd(holes, a, NULL) == 0);
+	REQUIRE(pwrite(full, "x", 1, 2 << 20) == 1);
+	CHECK(digest_sparse_fd(full, b, NULL) == 0 && strcmp(a, b));
+	REQUIRE(pwrite(full, "\0x", 2, 2 << 20) == 2);
+	CHECK(digest_sparse_fd(full, a, NULL) == 0 && strcmp(a, b));
+	REQUIRE(ftruncate(full, 4 << 20) == 0);
+	CHECK(digest_sparse_fd(full, b, NULL) == 0 && strcmp(a, b));
+	REQUIRE(pwrite(full, "\0\0", 2, 2 << 20) == 2 &&
+		pwrite(full, "x", 1, 3 << 20) == 1);
+	CHECK(digest_sparse_fd(full, a, NULL) == 0 && strcmp(a, b));
+}
+
 static void an_unreadable_descriptor_is_an_error(void)
 {
 	struct error err = { 0 };
@@ -71,6 +119,8 @@ int main(void)
 	RUN(published_vectors_match);
 	RUN(a_file_with_holes_has_the_digest_of_its_bytes);
 	RUN(the_position_of_the_descriptor_does_not_matter);
+	RUN(a_sparse_digest_does_not_depend_on_holes);
+	RUN(a_sparse_digest_notices_every_byte_its_place_and_the_size);
 	RUN(an_unreadable_descriptor_is_an_error);
 	return DONE();
 }

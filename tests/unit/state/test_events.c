@@ -56,6 +56,18 @@ static void a_large_file_is_moved_aside(void)
 	close(fd);
 }
 
+static void a_full_file_does_not_grow(void)
+{
+	int fd = events_open(NULL);
+	struct stat st;
+
+	REQUIRE(fd >= 0);
+	REQUIRE(ftruncate(fd, 16 * 1024 * 1024 + 1) == 0);
+	events_write(fd, "paused", "shell-x", NULL);
+	CHECK(fstat(fd, &st) == 0 && st.st_size == 16 * 1024 * 1024 + 1);
+	close(fd);
+}
+
 int main(void)
 {
 	if (!mkdtemp(scratch))
@@ -63,6 +75,7 @@ int main(void)
 	setenv("BAWN_HOME", scratch, 1);
 	RUN(events_are_json_lines_with_time_and_details);
 	RUN(a_large_file_is_moved_aside);
+	RUN(a_full_file_does_not_grow);
 	fileio_remove_tree(AT_FDCWD, scratch, NULL);
 	return DONE();
 }

@@ -1,0 +1,122 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * cmd_help.c - help, version, completion scripts
+ */
+#include "cli/command.h"
+
+#include <jansson.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/buffer.h"
+#include "base/error.h"
+#include "base/own.h"
+#include "cli/print.h"
+
+#define HELP_MAX (64u * 1024)
+
+AUTO_DEFINE(json, json_t *, json_decref)
+
+static int help(const struct options *options, struct error *err)
+{
+	AUTO_BUFFER struct buffer text = BUFFER_INIT(HELP_MAX);
+	const struct command *command;
+	const char *group = NULL;
+	int words;
+
+	if (!options->word_count) {
+		command_overview(&text);
+	} else {
+		command = command_find((int)options->word_count, options->words,
+				       &words, &group, err);
+		if (group)
+			command_group_help(group, &text);
+		else if (!command)
+			return -1;
+		else if (command->flags & COMMAND_LATER)
+			return error_set(err, 0,
+					 "%s: not available yet in this "
+					 "version",
+					 command->name);
+		else
+			options_help(command, &text);
+	}
+	fwrite(text.data, 1, text.len, stdout);
+	return 0;
+}
+
+const struct command command_help = {
+	.name = "help",
+	.arguments = "[COMMAND]",
+	.help = "show all commands, or what one does",
+	.completes = COMPLETE_COMMANDS,
+	.max_words = 2,
+	.failure_code = 1,
+	.run = help,
+};
+
+static int version(const struct options *options, struct error *err)
+{
+	AUTO(json) json_t *facts = NULL;
+
+	if (!options_flag(options, "json")) {
+		printf("bawn %s\n", BAWN_VERSION);
+		return 0;
+	}
+	facts = json_pack("{s:s}", "version", BAWN_VERSION);
+	print_json(facts);
+	return 0;
+}
+
+static const struct option_row version_rows[] = {
+	{ "json", '\0', OPTION_FLAG, NULL, "print JSON", NULL, OPTION_HERE },
+	{ .name = NULL },
+};
+
+const struct command command_version = {
+	.name = "version",
+	.arguments = "",
+	.help = "show the version",
+	.options = version_rows,
+	.failure_code = 1,
+	.run = version,
+};
+
+/* The files of completions/, as they are installed. */
+#define EMBED(symbol, file)                                           \
+	__asm__(".pushsection .rodata\n" #symbol ":\n.incbin \"" file \
+		"\"\n.byte 0\n.popsection\n");                        \
+	extern const char symbol[]
+
+EMBED(completion_bash, "bawn.bash");
+EMBED(completion_zsh, "_bawn");
+EMBED(completion_fish, "bawn.fish");
+
+static int completion(const struct options *options, struct error *err)
+{
+	static const struct {
+		const char *shell, *script;
+	} scripts[] = {
+		{ "bash", completion_bash },
+		{ "zsh", completion_zsh },
+		{ "fish", completion_fish },
+	};
+
+	for (size_t i = 0; i < ARRAY_SIZE(scripts); i++)
+		if (!strcmp(scripts[i].shell, options->words[0])) {
+			fputs(scripts[i].script, stdout);
+			return 0;
+		}
+	return options_usage(err, "completion for bash, zsh or fish");
+}
+
+const struct command command_completion = {
+	.name = "completion",
+	.arguments = "bash|zsh|fish",
+	.help = "print the completion script of a shell",
+	.completes = "bash|zsh|fish",
+	.min_words = 1,
+	.max_words = 1,
+	.failure_code = 1,
+	.run = completion,
+};

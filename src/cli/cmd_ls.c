@@ -1,0 +1,142 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * cmd_ls.c - ls and inspect
+ *
+ * ls reads files and tests locks; it never waits for a supervisor, so that
+ * one that hangs cannot hold up the list.
+ */
+#include "cli/command.h"
+
+#include <jansson.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/error.h"
+#include "base/own.h"
+#include "base/text.h"
+#include "cli/facts.h"
+#include "cli/print.h"
+#include "cli/store.h"
+#include "cli/table.h"
+
+AUTO_DEFINE(json, json_t *, json_decref)
+AUTO_DEFINE(table, struct table *, table_free)
+
+static void add_cells(struct table *table, const struct sandbox *sandbox,
+		      const struct sandbox_state *state)
+{
+	const struct sandbox_record *record = &sandbox->record;
+	char text[320];
+
+	table_cell(table, record->name);
+	table_cell(table, record->agent);
+	facts_status(state, text, sizeof(text));
+	table_cell(table, text);
+	facts_isolation(sandbox, state, text, sizeof(text));
+	table_cell(table, text);
+	table_cell(table, "");
+	table_cell(table, record->workspaces[0] ? record->workspaces[0] : "");
+}
+
+static void add_damaged(struct table *table, json_t *list, const char *name,
+			const struct error *err)
+{
+	table_cell(table, name);
+	table_cell(table, "");
+	table_cell(table, "failed");
+	table_cell(table, "");
+	table_cell(table, "");
+	table_cell(table, err->text);
+	json_array_append_new(list,
+			      json_pack("{s:s, s:s, s:s, s:s, s:[]}", "name",
+					name, "agent", "", "status", "failed",
+					"reason", err->text, "workspaces"));
+}
+
+static int list(const struct options *options, struct error *err)
+{
+	static const char *const headings[] = { "SANDBOX", "AGENT",
+						"STATUS",  "ISOLATION",
+						"PORTS",   "WORKSPACE",
+						NULL };
+	AUTO_STORE struct store store = STORE_INIT;
+	AUTO(table) struct table *table = table_new(headings);
+	AUTO(json) json_t *rows = json_array();
+	bool json = options_flag(options, "json");
+
+	if (store_open(&store, err) < 0)
+		return -1;
+	for (size_t i = 0; i < store.count; i++) {
+		AUTO_SANDBOX struct sandbox sandbox = SANDBOX_INIT;
+		struct sandbox_state state;
+		struct error damage = { 0 };
+
+		if (options_flag(options, "quiet")) {
+			printf("%s\n", store.names[i]);
+			continue;
+		}
+		if (store_find(&store, store.names[i], &sandbox, &damage) < 0 ||
+		    sandbox_state_load(sandbox.folder, &state, &damage) < 0)
+			add_damaged(table, rows, store.names[i], &damage);
+		else if (json)
+			json_array_append_new(rows,
+					      facts_row(&sandbox, &state));
+		else
+			add_cells(table, &sandbox, &state);
+	}
+	if (json && !options_flag(options, "quiet"))
+		print_json(rows);
+	else if (!options_flag(options, "quiet"))
+		table_print(table);
+	return 0;
+}
+
+static const struct option_row list_rows[] = {
+	{ "json", '\0', OPTION_FLAG, NULL, "print JSON", NULL, OPTION_HERE },
+	{ "quiet", 'q', OPTION_FLAG, NULL, "print names only", NULL,
+	  OPTION_HERE },
+	{ .name = NULL },
+};
+
+const struct command command_ls = {
+	.name = "ls",
+	.arguments = "",
+	.help = "list the sandboxes",
+	.options = list_rows,
+	.flags = COMMAND_USES_STORE,
+	.failure_code = 1,
+	.run = list,
+};
+
+static int inspect(const struct options *options, struct error *err)
+{
+	AUTO_SANDBOX struct sandbox sandbox = SANDBOX_INIT;
+	AUTO(json) json_t *facts = NULL;
+	struct sandbox_state state;
+
+	if (sandbox_open(options->words[0], &sandbox, err) < 0 ||
+	    sandbox_state_load(sandbox.folder, &state, err) < 0)
+		return -1;
+	facts = facts_all(&sandbox, &state);
+	print_json(facts);
+	return 0;
+}
+
+static const struct option_row inspect_rows[] = {
+	{ "json", '\0', OPTION_FLAG, NULL, "print JSON (always so)", NULL,
+	  OPTION_HERE },
+	{ .name = NULL },
+};
+
+const struct command command_inspect = {
+	.name = "inspect",
+	.arguments = "NAME",
+	.help = "tell everything about a sandbox, as JSON",
+	.options = inspect_rows,
+	.completes = COMPLETE_SANDBOXES,
+	.flags = COMMAND_USES_STORE,
+	.min_words = 1,
+	.max_words = 1,
+	.failure_code = 1,
+	.run = inspect,
+};

@@ -1,0 +1,231 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * cmd_run.c - run and create
+ */
+#include "cli/command.h"
+
+#include <fcntl.h>
+#include <jansson.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/error.h"
+#include "base/own.h"
+#include "base/text.h"
+#include "cli/create.h"
+#include "cli/guard.h"
+#include "cli/plan.h"
+#include "cli/progress_view.h"
+#include "cli/removal.h"
+#include "cli/request.h"
+#include "cli/run_options.h"
+#include "cli/session.h"
+#include "cli/start.h"
+#include "cli/store.h"
+#include "cli/variables.h"
+
+AUTO_DEFINE(json, json_t *, json_decref)
+
+/* A sandbox that is ready to be started. */
+struct ready {
+	struct store store;
+	struct request request;
+	struct plan plan; /* filled when the sandbox is new */
+	struct sandbox sandbox;
+	struct created created;
+};
+
+static void ready_release(struct ready *ready)
+{
+	sandbox_close(&ready->sandbox);
+	plan_release(&ready->plan);
+	request_release(&ready->request);
+	store_close(&ready->store);
+	if (ready->created.owner >= 0)
+		close(ready->created.owner);
+}
+#define AUTO_READY __attribute__((cleanup(ready_release)))
+#define READY_INIT                                \
+	((struct ready){ .store = STORE_INIT,     \
+			 .sandbox = SANDBOX_INIT, \
+			 .created = { .owner = -1 } })
+
+/* -e of an existing sandbox holds for its later sessions too. */
+static int add_variables(const struct sandbox *sandbox, json_t *given,
+			 struct error *err)
+{
+	AUTO(json) json_t *own = NULL;
+	AUTO_CLOSE int lock = -1;
+
+	if (!json_object_size(given))
+		return 0;
+	/* two changes at once must both be there afterwards */
+	lock = variables_lock(sandbox->folder, err);
+	if (lock < 0)
+		return -1;
+	own = variables_load(sandbox->folder, err);
+	if (!own)
+		return -1;
+	json_object_update(own, given);
+	return variables_save(sandbox->folder, own, err);
+}
+
+static int get_ready(const struct options *options, struct ready *ready,
+		     struct error *err)
+{
+	AUTO(json) json_t *variables = json_object();
+	int found;
+
+	if (variables_from_options(variables, options, err) < 0 ||
+	    store_open(&ready->store, err) < 0 ||
+	    request_parse(options, &ready->store, &ready->request, err) < 0)
+		return -1;
+	found = request_find(&ready->request, &ready->store, &ready->sandbox,
+			     err);
+	if (found < 0)
+		return -1;
+	if (found == 0) {
+		if (plan_new(&ready->request, &ready->plan, err) < 0 ||
+		    create_sandbox(&ready->store, &ready->request, &ready->plan,
+				   variables, &ready->sandbox, &ready->created,
+				   err) < 0)
+			return -1;
+		if (ready->created.is_new)
+			return 0;
+	}
+	return add_variables(&ready->sandbox, variables, err);
+}
+
+/* One line on what a sandbox does not have yet. */
+static void say_what_is_missing(const struct ready *ready)
+{
+	const char *folder = ready->sandbox.record.workspaces[0];
+	char shown[256];
+
+	if (!ready->created.is_new && !isatty(2))
+		return;
+	progress_view_clear();
+	text_printable(folder, strlen(folder), shown, sizeof(shown));
+	fprintf(stderr,
+		"bawn: %s is noted but not shared yet, and there is no network "
+		"yet\n",
+		shown);
+}
+
+static int start_ready(struct ready *ready, enum start_wait wait,
+		       struct start *start, struct error *err)
+{
+	struct plan *plan = ready->created.is_new ? &ready->plan : NULL;
+
+	return start_sandbox(&ready->sandbox, plan, wait, start, err);
+}
+
+static int attach(struct ready *ready, const struct options *options,
+		  bool *let_go, struct error *err)
+{
+	bool detach = options_flag(options, "detach");
+	bool terminal = isatty(0) && isatty(1);
+	AUTO_START struct start start = START_INIT;
+	struct session_wish wish = { .tty = terminal || detach,
+				     .forward_stdin = !detach,
+				     .detach = detach };
+	/* a session on a terminal may find a live one first: it must run */
+	enum start_wait wait = wish.tty ? START_WAIT : START_NO_WAIT;
+	int result;
+
+	do {
+		start_release(&start);
+		if (start_ready(ready, wait, &start, err) < 0)
+			return -1;
+		result = session_agent(&ready->sandbox, &start,
+				       (const char *const *)options->rest,
+				       &wish, let_go, err);
+	} while (result < 0 && start_was_ending(&ready->sandbox, &start, err));
+	if (result < 0)
+		return result;
+	if (detach)
+		printf("%s\n", ready->sandbox.record.name);
+	else if (*let_go)
+		fprintf(stderr,
+			"bawn: %s goes on (`bawn run %s` comes back to it)\n",
+			ready->sandbox.record.name, ready->sandbox.record.name);
+	return result;
+}
+
+static int run(const struct options *options, struct error *err)
+{
+	AUTO_READY struct ready ready = READY_INIT;
+	struct error failure = { 0 };
+	bool let_go = false, removes;
+	int result;
+
+	if (get_ready(options, &ready, err) < 0)
+		return -1;
+	removes = ready.created.owner >= 0;
+	if (removes)
+		guard_remove(ready.sandbox.record.name);
+	say_what_is_missing(&ready);
+	result = attach(&ready, options, &let_go, err);
+	if (removes && !let_go &&
+	    removal_of(&ready.store, ready.sandbox.record.name, &failure) < 0 &&
+	    result >= 0) {
+		*err = failure;
+		result = -1;
+	}
+	return result;
+}
+
+static int create(const struct options *options, struct error *err)
+{
+	AUTO_READY struct ready ready = READY_INIT;
+	AUTO_START struct start start = START_INIT;
+
+	if (get_ready(options, &ready, err) < 0 ||
+	    start_ready(&ready, START_WAIT, &start, err) < 0)
+		return -1;
+	printf("%s\n", ready.sandbox.record.name);
+	return 0;
+}
+
+static const struct option_row own_rows[] = {
+	{ "rm", '\0', OPTION_FLAG, NULL,
+	  "a new sandbox that is removed when the agent ends", NULL,
+	  OPTION_HERE },
+	{ "detach", 'd', OPTION_FLAG, NULL,
+	  "start the agent and come back; prints the sandbox's name", NULL,
+	  OPTION_HERE },
+	{ .name = NULL },
+};
+
+const struct command command_run = {
+	.name = "run",
+	.arguments = "[AGENT] [PATH[:ro]...] [-- ARGS...]",
+	.help = "open an agent in the sandbox of a folder, made if missing",
+	.details =
+		"AGENT is shell if not given, PATH is the current folder. "
+		"`bawn run NAME` comes back\nto a sandbox; on a terminal to "
+		"the agent's live session, with its screen redrawn.\nCtrl-P "
+		"Ctrl-Q lets go of it. ARGS that begin with \"-\" follow the "
+		"agent's own flags;\na bare word replaces them (for shell: is "
+		"the command to run).",
+	.options = own_rows,
+	.options_too = run_options,
+	.completes = COMPLETE_RUN,
+	.flags = COMMAND_TAKES_REST | COMMAND_USES_STORE,
+	.max_words = COMMAND_ANY_WORDS,
+	.failure_code = 125,
+	.run = run,
+};
+
+const struct command command_create = {
+	.name = "create",
+	.arguments = "[AGENT] [PATH[:ro]...]",
+	.help = "make and start the sandbox of a folder, and print its name",
+	.options = run_options,
+	.completes = COMPLETE_RUN,
+	.flags = COMMAND_USES_STORE,
+	.max_words = COMMAND_ANY_WORDS,
+	.failure_code = 1,
+	.run = create,
+};

@@ -1,0 +1,206 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * command.c - the table of commands
+ */
+#include "cli/command.h"
+
+#include <string.h>
+
+#include "base/buffer.h"
+#include "base/own.h"
+#include "base/text.h"
+
+/* In the order of the help. */
+const struct command *const command_rows[] = {
+	&command_run,
+	&command_create,
+	&command_exec,
+	&command_ls,
+	&command_inspect,
+	&command_env,
+	&command_logs,
+	&command_events,
+	&command_stop,
+	&command_rm,
+	&command_prune,
+	&command_template_ls,
+	&command_template_inspect,
+	&command_template_pull,
+	&command_template_rm,
+	&command_doctor,
+	&command_completion,
+	&command_version,
+	&command_help,
+	&command_complete,
+	&command_options,
+	&command_remove_later,
+	NULL,
+};
+
+#define LATER(word)                                                           \
+	{                                                                     \
+		.name = word, .arguments = "", .help = "", .failure_code = 1, \
+		.flags = COMMAND_HIDDEN | COMMAND_LATER,                      \
+		.max_words = COMMAND_ANY_WORDS                                \
+	}
+
+const struct command commands_later[] = {
+	LATER("apply"),
+	LATER("checkpoint"),
+	LATER("cp"),
+	LATER("diff"),
+	LATER("discard"),
+	LATER("fork"),
+	LATER("init"),
+	LATER("loop"),
+	LATER("mcp"),
+	LATER("mount"),
+	LATER("network"),
+	LATER("policy"),
+	LATER("ports"),
+	LATER("reset"),
+	LATER("restore"),
+	LATER("review"),
+	LATER("save"),
+	LATER("secret"),
+	LATER("top"),
+	LATER("umount"),
+	LATER("undo"),
+	LATER("template build"),
+	LATER("template load"),
+	LATER("template prune"),
+	LATER("template push"),
+	LATER("template tag"),
+	{ .name = NULL },
+};
+
+/* Length of the first word of a name of two; 0 for a name of one. */
+static size_t group_length(const struct command *command)
+{
+	const char *space = strchr(command->name, ' ');
+
+	return space ? (size_t)(space - command->name) : 0;
+}
+
+static bool in_group(const struct command *command, const char *group)
+{
+	size_t len = group_length(command);
+
+	return len && strlen(group) == len &&
+	       !memcmp(command->name, group, len);
+}
+
+static bool named(const struct command *command, int argc,
+		  const char *const *argv)
+{
+	size_t len = group_length(command);
+
+	if (!len)
+		return !strcmp(command->name, argv[0]);
+	return argc > 1 && in_group(command, argv[0]) &&
+	       !strcmp(command->name + len + 1, argv[1]);
+}
+
+/* The next command of both tables; *at starts at 0. */
+static const struct command *next_command(size_t *at)
+{
+	size_t known = ARRAY_SIZE(command_rows) - 1;
+	size_t i = (*at)++;
+
+	if (i < known)
+		return command_rows[i];
+	return i - known < ARRAY_SIZE(commands_later) - 1
+		       ? &commands_later[i - known]
+		       : NULL;
+}
+
+static const struct command *unknown(const char *word, const char *group,
+				     struct error *err)
+{
+	const struct command *command;
+	struct text_nearest nearest;
+	char shown[64];
+	size_t at = 0;
+
+	text_nearest_init(&nearest, word);
+	while ((command = next_command(&at))) {
+		if (group && in_group(command, group))
+			text_nearest_offer(&nearest,
+					   command->name + strlen(group) + 1);
+		else if (!group && command->name[0] != '_')
+			text_nearest_offer(&nearest, command->name);
+	}
+	text_printable(word, strlen(word), shown, sizeof(shown));
+	if (nearest.best)
+		options_usage(err,
+			      "unknown command \"%s\" (did you mean `bawn "
+			      "%s%s%s`?)",
+			      shown, group ? group : "", group ? " " : "",
+			      nearest.best);
+	else
+		options_usage(err, "unknown command \"%s\" (see `bawn help`)",
+			      shown);
+	return NULL;
+}
+
+const struct command *command_find(int argc, const char *const *argv,
+				   int *words, const char **group,
+				   struct error *err)
+{
+	const struct command *command;
+	bool is_group = false;
+	size_t at = 0;
+
+	*group = NULL;
+	while ((command = next_command(&at))) {
+		is_group = is_group || in_group(command, argv[0]);
+		if (!named(command, argc, argv))
+			continue;
+		*words = group_length(command) ? 2 : 1;
+		return command;
+	}
+	if (!is_group)
+		return unknown(argv[0], NULL, err);
+	if (argc > 1 && argv[1][0] != '-')
+		return unknown(argv[1], argv[0], err);
+	*group = argv[0];
+	return NULL;
+}
+
+void command_overview(struct buffer *out)
+{
+	buffer_printf(out,
+		      "bawn runs coding agents in sandboxes that have their "
+		      "own kernel.\n\n"
+		      "usage: bawn [-D] COMMAND [OPTIONS] [ARGUMENTS]\n\n"
+		      "commands:\n");
+	for (size_t i = 0; command_rows[i]; i++) {
+		const struct command *command = command_rows[i];
+
+		if (!(command->flags & COMMAND_HIDDEN))
+			buffer_printf(out, "  %-18s %s\n", command->name,
+				      command->help);
+	}
+	buffer_printf(out,
+		      "\noptions:\n"
+		      "  -D, --debug        say more on stderr\n"
+		      "  -h, --help         show this help; after a command, "
+		      "its help\n"
+		      "      --version      show the version\n\n"
+		      "The first steps: `bawn run` opens a shell in a sandbox "
+		      "for this folder.\n");
+}
+
+void command_group_help(const char *group, struct buffer *out)
+{
+	bool first = true;
+
+	for (size_t i = 0; command_rows[i]; i++) {
+		if (!in_group(command_rows[i], group))
+			continue;
+		if (!first)
+			buffer_printf(out, "\n");
+		first = false;
+		options_help(command_rows[i], out);
+	}
+}

@@ -1,0 +1,55 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * command.h - the table of commands, and what they share
+ */
+#pragma once
+
+#include "cli/options.h"
+
+struct buffer;
+struct error;
+
+/* What a command returns, with err set, besides -1. */
+#define COMMAND_NOT_EXECUTABLE (-126)
+#define COMMAND_NOT_FOUND (-127)
+
+/* Ends in a row without a name. */
+extern const struct command *const command_rows[];
+
+/*
+ * The command that argv begins with; *words is how many of argv name it.
+ * NULL with a usage error otherwise. A first word that has subcommands, alone
+ * or with --help, gives NULL and *group is that word.
+ */
+const struct command *command_find(int argc, const char *const *argv,
+				   int *words, const char **group,
+				   struct error *err);
+/* "bawn help": all commands. */
+void command_overview(struct buffer *out);
+/* "bawn template --help": the subcommands with their options. */
+void command_group_help(const char *group, struct buffer *out);
+
+extern const struct command command_completion;
+extern const struct command command_complete;
+extern const struct command command_create;
+extern const struct command command_doctor;
+extern const struct command command_env;
+extern const struct command command_events;
+extern const struct command command_exec;
+extern const struct command command_help;
+extern const struct command command_inspect;
+extern const struct command command_logs;
+extern const struct command command_ls;
+extern const struct command command_options;
+extern const struct command command_prune;
+extern const struct command command_remove_later;
+extern const struct command command_rm;
+extern const struct command command_run;
+extern const struct command command_stop;
+extern const struct command command_template_inspect;
+extern const struct command command_template_ls;
+extern const struct command command_template_pull;
+extern const struct command command_template_rm;
+extern const struct command command_version;
+/* Recognised, not there yet; ends in a row without a name. */
+extern const struct command commands_later[];

@@ -1,0 +1,251 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * create.c - make the folder of a new sandbox
+ *
+ * Everything is written into ".tmp-…" under the global lock and renamed at
+ * the end: another command sees a whole sandbox or none. What takes long (the
+ * plan) was done before, without the lock.
+ */
+#include "cli/create.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <string.h>
+#include <sys/random.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "base/error.h"
+#include "base/fileio.h"
+#include "base/mem.h"
+#include "base/own.h"
+#include "base/text.h"
+#include "cli/plan.h"
+#include "cli/request.h"
+#include "cli/store.h"
+#include "cli/variables.h"
+#include "provision/qcow2.h"
+#include "state/events.h"
+
+/* Sandboxes of root have a uid each, from here on. */
+#define FIRST_UID 0x70000000u
+#define ID_BYTES 16
+
+static char *random_id(void)
+{
+	unsigned char noise[ID_BYTES];
+	char *id = xmalloc(2 * ID_BYTES + 1);
+
+	if (getrandom(noise, sizeof(noise), 0) != sizeof(noise))
+		abort();
+	text_hex(noise, sizeof(noise), id);
+	return id;
+}
+
+static bool uid_taken(const struct store *store, uid_t uid)
+{
+	bool found = false;
+
+	for (size_t i = 0; i < store->count && !found; i++) {
+		struct stat st;
+
+		/* the folder belongs to it, whatever the record says */
+		found = fstatat(store->folder, store->names[i], &st,
+				AT_SYMLINK_NOFOLLOW) == 0 &&
+			st.st_uid == uid;
+	}
+	return found;
+}
+
+static uid_t free_uid(const struct store *store)
+{
+	uid_t uid = FIRST_UID;
+
+	if (geteuid() != 0)
+		return 0;
+	while (uid_taken(store, uid))
+		uid++;
+	return uid;
+}
+
+static char **copy_list(char *const *list)
+{
+	size_t n = 0;
+	char **copy;
+
+	while (list[n])
+		n++;
+	copy = xcalloc(n + 1, sizeof(char *));
+	for (size_t i = 0; i < n; i++)
+		copy[i] = xstrdup(list[i]);
+	return copy;
+}
+
+static char *copy_or_null(const char *text)
+{
+	return text ? xstrdup(text) : NULL;
+}
+
+static void fill_record(const struct store *store,
+			const struct request *request, const struct plan *plan,
+			const char *name, struct sandbox_record *record)
+{
+	*record = (struct sandbox_record){
+		.name = xstrdup(name),
+		.id = random_id(),
+		.agent = xstrdup(request_agent(request)),
+		.workspaces = copy_list(request->workspaces),
+		.template_name = xstrdup(plan->template.name),
+		.template_id = xstrdup(plan->template.id),
+		.warm_key = copy_or_null(plan->warm.key),
+		.kernel_key = copy_or_null(plan->kernel.key),
+		.machine = copy_or_null(plan->machine.type),
+		.cpu = xstrdup(machine_cpu_model(plan->accel.use)),
+		.accel = xstrdup(request->accel ? request->accel : "auto"),
+		.isolation = xstrdup("microvm"),
+		.cpus = plan->cpus,
+		.memory_mib = plan->memory_mib,
+		.disk_bytes = plan->disk_bytes,
+		.uid = free_uid(store),
+		.remove_at_end = request->remove_at_end,
+		.created = time(NULL),
+		.last_used = time(NULL),
+	};
+}
+
+int create_disk(const struct sandbox *sandbox, const struct plan *plan,
+		struct error *err)
+{
+	const struct sandbox_record *record = &sandbox->record;
+	AUTO_CLOSE int fd = openat(
+		sandbox->folder, STORE_DISK_FILE,
+		O_RDWR | O_CREAT | O_TRUNC | O_NOFOLLOW | O_CLOEXEC, 0600);
+
+	if (fd < 0)
+		return error_set(err, errno, STORE_DISK_FILE);
+	if (qcow2_create(fd, plan->disk_bytes, err) < 0)
+		return error_prefix(err, STORE_DISK_FILE);
+	if (record->uid && fchown(fd, record->uid, record->uid) < 0)
+		return error_set(err, errno, STORE_DISK_FILE);
+	return 0;
+}
+
+static int touch(int folder, const char *name, struct error *err)
+{
+	AUTO_CLOSE int fd =
+		openat(folder, name,
+		       O_WRONLY | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0600);
+
+	return fd >= 0 ? 0 : error_set(err, errno, "%s", name);
+}
+
+static int fill_folder(const struct sandbox *sandbox, const struct plan *plan,
+		       const json_t *variables, struct created *created,
+		       struct error *err)
+{
+	const struct sandbox_record *record = &sandbox->record;
+
+	if (sandbox_record_save(sandbox->folder, record, err) < 0 ||
+	    create_disk(sandbox, plan, err) < 0 ||
+	    touch(sandbox->folder, STORE_FRESH_FILE, err) < 0)
+		return -1;
+	if (json_object_size(variables) &&
+	    variables_save(sandbox->folder, variables, err) < 0)
+		return -1;
+	if (record->remove_at_end) {
+		created->owner = fileio_lock(sandbox->folder, STORE_OWNER_FILE,
+					     FILEIO_LOCK_TRY, err);
+		if (created->owner < 0)
+			return -1;
+	}
+	/* last: until here only root may look in */
+	if (record->uid &&
+	    fchown(sandbox->folder, record->uid, record->uid) < 0)
+		return error_set(err, errno, "%s", record->name);
+	return 0;
+}
+
+/* A folder ".tmp-…" whose lock we hold; called under the global lock. */
+static int make_folder(const struct store *store, char hidden[32], int *lock,
+		       struct error *err)
+{
+	AUTO_CLOSE int folder = -1;
+
+	store_temporary_name(hidden);
+	if (mkdirat(store->folder, hidden, 0700) < 0)
+		return error_set(err, errno, "sandboxes");
+	folder = openat(store->folder, hidden,
+			O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+	if (folder < 0)
+		return error_set(err, errno, "sandboxes");
+	*lock = fileio_lock(folder, STORE_LOCK_FILE, FILEIO_LOCK_TRY, err);
+	return *lock < 0 ? -1 : TAKE_FD(folder);
+}
+
+static void announce(const struct sandbox *sandbox)
+{
+	AUTO_CLOSE int events = events_open(NULL);
+
+	events_write(events, "created", sandbox->record.name,
+		     json_pack("{s:s, s:s}", "agent", sandbox->record.agent,
+			       "template", sandbox->record.template_name));
+}
+
+static int make(const struct store *store, const struct request *request,
+		const struct plan *plan, const json_t *variables,
+		struct sandbox *sandbox, struct created *created,
+		struct error *err)
+{
+	AUTO_FREE char *name = request_new_name(request, store, err);
+	AUTO_CLOSE int lock = -1;
+	char hidden[32];
+	int failed;
+
+	if (!name)
+		return -1;
+	*sandbox = SANDBOX_INIT;
+	sandbox->folder = make_folder(store, hidden, &lock, err);
+	if (sandbox->folder < 0)
+		return -1;
+	fill_record(store, request, plan, name, &sandbox->record);
+	failed = fill_folder(sandbox, plan, variables, created, err);
+	if (!failed && renameat2(store->folder, hidden, store->folder, name,
+				 RENAME_NOREPLACE) < 0)
+		failed = error_set(err, errno, "sandbox %s", name);
+	if (failed) {
+		fileio_remove_tree(store->folder, hidden, NULL);
+		return -1;
+	}
+	created->is_new = true;
+	announce(sandbox);
+	return 0;
+}
+
+int create_sandbox(struct store *store, const struct request *request,
+		   const struct plan *plan, const json_t *variables,
+		   struct sandbox *sandbox, struct created *created,
+		   struct error *err)
+{
+	AUTO_CLOSE int lock = -1;
+	int found;
+
+	*created = (struct created){ .owner = -1 };
+	lock = store_lock(store, err);
+	if (lock < 0 || store_list(store, err) < 0)
+		return -1;
+	/* somebody may have made it while we prepared */
+	found = request_find(request, store, sandbox, err);
+	if (found != 0) {
+		if (found < 0)
+			sandbox_close(sandbox);
+		return found < 0 ? -1 : 0;
+	}
+	if (make(store, request, plan, variables, sandbox, created, err) == 0)
+		return 0;
+	sandbox_close(sandbox);
+	if (created->owner >= 0)
+		close(created->owner);
+	created->owner = -1;
+	return -1;
+}

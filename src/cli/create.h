@@ -1,0 +1,31 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * create.h - make the folder of a new sandbox
+ */
+#pragma once
+
+#include <jansson.h>
+#include <stdbool.h>
+
+struct error;
+struct plan;
+struct request;
+struct sandbox;
+struct store;
+
+struct created {
+	bool is_new; /* false: another command made it meanwhile */
+	int owner;   /* --rm: held as long as this command lives; else -1 */
+};
+
+/*
+ * Record, variables and an empty disk, in a folder that appears by rename.
+ * variables is borrowed.
+ */
+int create_sandbox(struct store *store, const struct request *request,
+		   const struct plan *plan, const json_t *variables,
+		   struct sandbox *sandbox, struct created *created,
+		   struct error *err);
+/* An empty disk of the plan's size in the sandbox's folder. */
+int create_disk(const struct sandbox *sandbox, const struct plan *plan,
+		struct error *err);

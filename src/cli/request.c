@@ -1,0 +1,250 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * request.c - reading what was asked for
+ */
+#include "cli/request.h"
+
+#include <errno.h>
+#include <limits.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "base/error.h"
+#include "base/mem.h"
+#include "base/own.h"
+#include "base/text.h"
+#include "cli/options.h"
+#include "cli/store.h"
+#include "state/agent_names.h"
+
+#define MIB (1024u * 1024)
+#define READ_ONLY ":ro"
+
+static char *expand_home(const char *path)
+{
+	const char *home = getenv("HOME");
+
+	if (path[0] != '~' || (path[1] && path[1] != '/') || !home)
+		return xstrdup(path);
+	return xasprintf("%s%s", home, path + 1);
+}
+
+/* The folder's real path, malloc'd; a folder that is not there is an error. */
+static char *real_folder(const char *given, struct error *err)
+{
+	AUTO_FREE char *path = expand_home(given);
+	AUTO_FREE char *real = realpath(path, NULL);
+	char shown[256];
+	struct stat st;
+
+	text_printable(given, strlen(given), shown, sizeof(shown));
+	if (!real || stat(real, &st) < 0) {
+		error_set(err, errno, "%s", shown);
+		return NULL;
+	}
+	if (!S_ISDIR(st.st_mode)) {
+		error_set(err, ENOTDIR, "%s", shown);
+		return NULL;
+	}
+	return TAKE_PTR(real);
+}
+
+/* PATH or PATH:ro; a folder whose name really ends in ":ro" is taken so. */
+static char *workspace(const char *given, struct error *err)
+{
+	AUTO_FREE char *plain = NULL;
+	AUTO_FREE char *real = NULL;
+	char *as_is = real_folder(given, NULL);
+
+	if (as_is || !text_ends(given, READ_ONLY))
+		return as_is ? as_is : real_folder(given, err);
+	plain = xstrndup(given, strlen(given) - strlen(READ_ONLY));
+	real = real_folder(plain, err);
+	return real ? xasprintf("%s%s", real, READ_ONLY) : NULL;
+}
+
+static bool exists(const struct store *store, const char *name)
+{
+	for (size_t i = 0; i < store->count; i++)
+		if (!strcmp(store->names[i], name))
+			return true;
+	return false;
+}
+
+/* "./x", "~/x", "a/b"; a dot inside a word may also be part of a name. */
+static bool is_path(const char *word, const struct store *store)
+{
+	AUTO_FREE char *folder = NULL;
+
+	if (strchr(word, '/') || word[0] == '.' || word[0] == '~')
+		return true;
+	if (!strchr(word, '.'))
+		return false;
+	folder = workspace(word, NULL);
+	return folder || !exists(store, word);
+}
+
+static int unknown_word(const char *word, const struct store *store, bool first,
+			struct error *err)
+{
+	struct text_nearest nearest;
+	char shown[80];
+
+	text_nearest_init(&nearest, word);
+	for (const struct agent_name *row = agent_names; first && row->name;
+	     row++)
+		text_nearest_offer(&nearest, row->name);
+	for (size_t i = 0; first && i < store->count; i++)
+		text_nearest_offer(&nearest, store->names[i]);
+	text_printable(word, strlen(word), shown, sizeof(shown));
+	if (nearest.best)
+		return error_set(err, 0,
+				 "\"%s\" is neither an agent nor a sandbox "
+				 "(did you mean %s?)",
+				 shown, nearest.best);
+	return error_set(err, 0,
+			 "\"%s\" is neither an agent nor a sandbox (a folder "
+			 "is written ./%s)",
+			 shown, shown);
+}
+
+static int take_first(struct request *request, const char *word,
+		      const struct store *store, struct error *err)
+{
+	const struct agent_name *agent = agent_name_find(word);
+
+	if (agent && !agent->available)
+		return error_set(err, 0,
+				 "agent %s: not available yet in this version "
+				 "(there is: shell)",
+				 agent->name);
+	if (agent) {
+		request->agent = agent->name;
+		return 0;
+	}
+	if (!exists(store, word))
+		return unknown_word(word, store, true, err);
+	request->name = word;
+	request->must_exist = true;
+	return 0;
+}
+
+static int take_words(const struct options *options, const struct store *store,
+		      struct request *request, struct error *err)
+{
+	size_t n = 0;
+
+	request->workspaces = xcalloc(options->word_count + 2, sizeof(char *));
+	for (size_t i = 0; i < options->word_count; i++) {
+		const char *word = options->words[i];
+
+		if (!is_path(word, store)) {
+			if (i > 0)
+				return unknown_word(word, store, false, err);
+			if (take_first(request, word, store, err) < 0)
+				return -1;
+			continue;
+		}
+		request->workspaces[n] = workspace(word, err);
+		if (!request->workspaces[n++])
+			return -1;
+	}
+	request->workspaces_given = n > 0;
+	if (n == 0)
+		request->workspaces[0] = workspace(".", err);
+	return request->workspaces[0] ? 0 : -1;
+}
+
+static int take_number(const struct options *options, const char *name,
+		       uint64_t max, uint64_t *out, struct error *err)
+{
+	const char *text = options_value(options, name);
+
+	if (!text)
+		return 0;
+	if (text_to_u64(text, 1, max, out) < 0)
+		return options_usage(err,
+				     "--%s %s: not a number from 1 to %llu",
+				     name, text, (unsigned long long)max);
+	return 0;
+}
+
+static int take_size(const struct options *options, const char *name,
+		     uint64_t *out, struct error *err)
+{
+	const char *text = options_value(options, name);
+
+	if (!text)
+		return 0;
+	if (text_to_size(text, out) < 0 || *out == 0)
+		return options_usage(err,
+				     "--%s %s: not a size (such as 512M or 4G)",
+				     name, text);
+	return 0;
+}
+
+static int take_resources(const struct options *options,
+			  struct request *request, struct error *err)
+{
+	const char *accel = options_value(options, "accel");
+	const char *isolation = options_value(options, "isolation");
+	uint64_t cpus = 0, memory = 0;
+
+	if (take_number(options, "cpus", 255, &cpus, err) < 0 ||
+	    take_size(options, "memory", &memory, err) < 0 ||
+	    take_size(options, "disk", &request->disk_bytes, err) < 0)
+		return -1;
+	if (memory && (memory < MIB || memory / MIB > UINT_MAX))
+		return options_usage(err, "--memory %s: not a sensible size",
+				     options_value(options, "memory"));
+	request->cpus = (unsigned)cpus;
+	request->memory_mib = (unsigned)(memory / MIB);
+	if (accel && strcmp(accel, "auto") && strcmp(accel, "kvm") &&
+	    strcmp(accel, "tcg"))
+		return options_usage(err, "--accel %s: auto, kvm or tcg",
+				     accel);
+	request->accel = accel;
+	if (isolation && strcmp(isolation, "microvm"))
+		return error_set(err, 0,
+				 "--isolation %s: only microvm is available in "
+				 "this version",
+				 isolation);
+	return 0;
+}
+
+int request_parse(const struct options *options, const struct store *store,
+		  struct request *request, struct error *err)
+{
+	const char *name = options_value(options, "name");
+
+	memset(request, 0, sizeof(*request));
+	request->template_name = options_value(options, "template");
+	request->cold = options_flag(options, "cold");
+	request->remove_at_end = options_flag(options, "rm");
+	if (take_resources(options, request, err) < 0 ||
+	    take_words(options, store, request, err) < 0)
+		return -1;
+	if (!name)
+		return 0;
+	if (request->must_exist)
+		return options_usage(err, "--name %s and sandbox %s: give one",
+				     name, request->name);
+	if (sandbox_name_check(name, err) < 0)
+		return options_usage(err, "%s", err->text);
+	request->name = name;
+	return 0;
+}
+
+void request_release(struct request *request)
+{
+	for (char **w = request->workspaces; w && *w; w++)
+		free(*w);
+	free(request->workspaces);
+	memset(request, 0, sizeof(*request));
+}
+
+const char *request_agent(const struct request *request)
+{
+	return request->agent ? request->agent : REQUEST_DEFAULT_AGENT;
+}

@@ -1,0 +1,49 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * request.h - what `run` and `create` were asked for, and which sandbox that
+ * means
+ */
+#pragma once
+
+#include <stdbool.h>
+#include <stdint.h>
+
+struct error;
+struct options;
+struct sandbox;
+struct store;
+
+struct request {
+	const char *agent; /* canonical name; NULL: not given */
+	const char *name;  /* --name, or the sandbox that was named; NULL */
+	bool must_exist;   /* name was given as `run NAME` */
+	char **workspaces; /* owned; absolute, ":ro" kept; at least one */
+	bool workspaces_given;
+	const char *template_name; /* NULL: not given */
+	const char *accel;         /* NULL: not given */
+	unsigned cpus, memory_mib; /* 0: not given */
+	uint64_t disk_bytes;       /* 0: not given */
+	bool cold, remove_at_end;
+};
+
+#define REQUEST_DEFAULT_AGENT "shell"
+#define REQUEST_DEFAULT_TEMPLATE "base"
+
+/* Texts are borrowed from options. Release it also after a failure. */
+int request_parse(const struct options *options, const struct store *store,
+		  struct request *request, struct error *err);
+void request_release(struct request *request);
+#define AUTO_REQUEST __attribute__((cleanup(request_release)))
+
+const char *request_agent(const struct request *request);
+
+/*
+ * 1 and the sandbox when there is one for this request, 0 when one must be
+ * made, -1 when there is one that differs from what was asked for, or none of
+ * that name.
+ */
+int request_find(const struct request *request, const struct store *store,
+		 struct sandbox *sandbox, struct error *err);
+/* A free name for a new sandbox; malloc'd. Call it under store_lock(). */
+char *request_new_name(const struct request *request, const struct store *store,
+		       struct error *err);

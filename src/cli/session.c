@@ -1,0 +1,139 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * session.c - a session in a sandbox, as `run` and `exec` open one
+ */
+#include "cli/session.h"
+
+#include <errno.h>
+#include <string.h>
+
+#include "base/error.h"
+#include "base/own.h"
+#include "base/text.h"
+#include "cli/agent.h"
+#include "cli/client.h"
+#include "cli/command.h"
+#include "cli/start.h"
+#include "cli/store.h"
+#include "cli/variables.h"
+
+AUTO_DEFINE(variables, char **, variables_free)
+
+/* Says what could not be had, and chooses the exit code. */
+static int refused(const char *program, const struct session_wish *wish,
+		   const struct client_refusal *refusal, struct error *err)
+{
+	int code = err->code;
+	char shown[128];
+
+	if (!strcmp(refusal->stage, "exec")) {
+		text_printable(program, strlen(program), shown, sizeof(shown));
+		error_set(err, code, "%s", shown);
+		if (code == ENOENT || code == ENOTDIR)
+			return COMMAND_NOT_FOUND;
+		return COMMAND_NOT_EXECUTABLE;
+	}
+	if (!strcmp(refusal->stage, "user"))
+		return error_set(err, 0, "the sandbox has no user %s",
+				 wish->user ? wish->user : "agent");
+	if (!strcmp(refusal->stage, "folder"))
+		return error_set(err, code, "folder %s of the sandbox",
+				 wish->folder ? wish->folder : "~");
+	return -1;
+}
+
+static int run(const struct sandbox *sandbox, struct start *start,
+	       struct client_request *request, const struct session_wish *wish,
+	       struct client_result *result, struct client_refusal *refusal,
+	       struct error *err)
+{
+	AUTO(variables)
+	char **env =
+		variables_of_session(sandbox, wish->tty, wish->variables, err);
+
+	*refusal = (struct client_refusal){ "" };
+	if (!env)
+		return -1;
+	request->env = env;
+	request->folder = wish->folder ? wish->folder : "";
+	request->user = wish->user ? wish->user : "";
+	request->tty = wish->tty;
+	request->forward_stdin = wish->forward_stdin;
+	request->detach = wish->detach;
+	request->lock = &start->lock;
+	return client_exec(&start->control, request, result, refusal, err);
+}
+
+int session_exec(const struct sandbox *sandbox, struct start *start,
+		 const char *const *argv, const struct session_wish *wish,
+		 struct error *err)
+{
+	struct client_request request = { .argv = argv };
+	struct client_refusal refusal;
+	struct client_result result;
+
+	if (run(sandbox, start, &request, wish, &result, &refusal, err) < 0)
+		return refused(argv[0], wish, &refusal, err);
+	return result.exit_code;
+}
+
+/* Tries the agent's command lines in turn. */
+static int start_agent(const struct sandbox *sandbox, struct start *start,
+		       const char *const *args, bool main,
+		       const struct session_wish *wish,
+		       struct client_result *result, struct error *err)
+{
+	struct client_refusal refusal = { "" };
+	AUTO_FREE const char **argv =
+		agent_argv(sandbox->record.agent, args, 0);
+
+	if (!argv)
+		return error_set(err, 0, "agent %s is not known",
+				 sandbox->record.agent);
+	for (unsigned attempt = 0;; attempt++) {
+		struct client_request request = { .main = main };
+		const char **other;
+
+		request.argv = argv;
+		if (run(sandbox, start, &request, wish, result, &refusal,
+			err) == 0)
+			return 0;
+		other = agent_argv(sandbox->record.agent, args, attempt + 1);
+		if (strcmp(refusal.stage, "exec") || err->code != ENOENT ||
+		    !other) {
+			free(other);
+			return refused(argv[0], wish, &refusal, err);
+		}
+		free(argv);
+		argv = other;
+	}
+}
+
+int session_agent(const struct sandbox *sandbox, struct start *start,
+		  const char *const *args, const struct session_wish *wish,
+		  bool *let_go, struct error *err)
+{
+	struct client_result result = { .end = CLIENT_EXITED };
+	bool has_args = args && args[0];
+	bool main = wish->tty;
+	int failed = -1;
+
+	if (main && !has_args && !wish->detach) {
+		failed = client_attach(&start->control, &result, err);
+		if (failed < 0 && err->code != ENOENT)
+			return failed;
+	}
+	if (failed < 0)
+		failed = start_agent(sandbox, start, args, main, wish, &result,
+				     err);
+	/* somebody else was faster, or one is live beside which ARGS run */
+	if (failed < 0 && main && err->code == EEXIST)
+		failed = has_args || wish->detach
+				 ? start_agent(sandbox, start, args, false,
+					       wish, &result, err)
+				 : client_attach(&start->control, &result, err);
+	if (failed < 0)
+		return failed;
+	*let_go = result.end == CLIENT_DETACHED;
+	return result.exit_code;
+}

@@ -1,0 +1,31 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * session.h - a session in a sandbox, as `run` and `exec` open one
+ */
+#pragma once
+
+#include <jansson.h>
+#include <stdbool.h>
+
+struct error;
+struct sandbox;
+struct start;
+
+struct session_wish {
+	const json_t *variables; /* of this session alone; may be NULL */
+	const char *user;        /* NULL: agent */
+	const char *folder;      /* NULL: the user's home */
+	bool tty, forward_stdin, detach;
+};
+
+/* The exit code; negative with err set, as commands return it. */
+int session_exec(const struct sandbox *sandbox, struct start *start,
+		 const char *const *argv, const struct session_wish *wish,
+		 struct error *err);
+/*
+ * The agent's session. Without args and on a terminal it joins one that is
+ * live. let_go is set when the user left it running.
+ */
+int session_agent(const struct sandbox *sandbox, struct start *start,
+		  const char *const *args, const struct session_wish *wish,
+		  bool *let_go, struct error *err);

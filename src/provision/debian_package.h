@@ -1,0 +1,29 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * debian_package.h - packages fetched by the host's apt, never installed
+ *
+ * apt checks signatures and checksums against the host's own lists.
+ */
+#pragma once
+
+#include <stddef.h>
+
+struct error;
+struct progress;
+
+/*
+ * The first dependency of package whose name starts with prefix: what a
+ * meta-package like linux-image-cloud-amd64 stands for today.
+ */
+int debian_package_resolve(const char *package, const char *prefix, char *name,
+			   size_t size, struct error *err);
+/* The pure part: text is the output of `apt-cache depends`. */
+int debian_package_parse_depends(const char *text, const char *prefix,
+				 char *name, size_t size);
+/*
+ * Downloads name and unpacks it to "root" beneath folder_fd, an empty private
+ * folder. version receives the package's version.
+ */
+int debian_package_fetch(const char *name, int folder_fd,
+			 const struct progress *progress, char *version,
+			 size_t size, struct error *err);

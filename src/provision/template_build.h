@@ -1,0 +1,53 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * template_build.h - how a built-in template becomes a disk image
+ */
+#pragma once
+
+#include <stdint.h>
+
+#include "base/child.h"
+
+struct error;
+struct progress;
+struct template_ini;
+
+struct template_build {
+	const char *name;
+	const struct template_ini *ini;
+	int folder_fd;      /* empty, private, removed afterwards */
+	const char *folder; /* its path */
+	int disk_fd;        /* empty file, read and write */
+	const struct progress *progress;
+	/* results */
+	char id[80];      /* "sha256:…" */
+	char source[128]; /* "mmdebstrap bookworm" */
+	uint64_t size_bytes;
+};
+
+struct template_builder {
+	const char *name;
+	int (*run)(struct template_build *build, struct error *err);
+};
+
+/* The last row has no name. */
+extern const struct template_builder template_builders[];
+
+int template_build_debian(struct template_build *build, struct error *err);
+int template_build_busybox(struct template_build *build, struct error *err);
+
+/* bawn-image at work on a tar stream. */
+struct template_image {
+	struct child child;
+	int result_fd, log_fd; /* owned */
+};
+
+/* tar_fd and progress_fd (or -1) are borrowed. */
+int template_image_start(struct template_image *image,
+			 const struct template_build *build, int tar_fd,
+			 int progress_fd, struct error *err);
+/* Waits; fills id and size of build. */
+int template_image_finish(struct template_image *image,
+			  struct template_build *build, struct error *err);
+/* Ends it and waits. */
+void template_image_kill(struct template_image *image);
