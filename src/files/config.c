@@ -1,0 +1,174 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * config.c - what the supervisor tells bawn-files at its start
+ */
+#include "files/config.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <jansson.h>
+#include <string.h>
+
+#include "base/buffer.h"
+#include "base/error.h"
+#include "base/fileio.h"
+#include "base/mem.h"
+#include "base/own.h"
+#include "base/text.h"
+#include "files/server.h"
+
+#define CONFIG_BYTES_MAX (4U << 20)
+
+static int add_patterns(struct share *share, json_t *patterns,
+			struct error *err)
+{
+	size_t i;
+	json_t *pattern;
+
+	json_array_foreach(patterns, i, pattern)
+	{
+		if (!json_is_string(pattern))
+			return error_set(err, 0, "a pattern is a text");
+		if (hide_list_add(&share->hide, json_string_value(pattern)) < 0)
+			return error_set(err, 0,
+					 "hidden path %s: too long, "
+					 "too deep or one too many",
+					 json_string_value(pattern));
+	}
+	return 0;
+}
+
+static int open_share(struct share *share, struct error *err)
+{
+	struct stat st;
+
+	/* The caller resolved the path; a link now was put there since. */
+	share->root_fd = open(share->path, O_PATH | O_NOFOLLOW | O_CLOEXEC);
+	if (share->root_fd < 0 || fstat(share->root_fd, &st) < 0)
+		return error_set(err, errno, "%s", share->path);
+	if (!S_ISDIR(st.st_mode) && !S_ISREG(st.st_mode))
+		return error_set(err, 0, "%s: neither a folder nor a file",
+				 share->path);
+	return 0;
+}
+
+static int add_share(struct server *server, json_t *value, struct error *err)
+{
+	struct share *share = &server->shares[server->share_count];
+	json_int_t bytes = 0, inodes = 0;
+	const char *path, *guest_path;
+	json_error_t why;
+	json_t *hide;
+	int read_only;
+
+	if (server->share_count == NODE_SHARES_MAX)
+		return error_set(err, 0, "more than %d shares",
+				 NODE_SHARES_MAX);
+	if (json_unpack_ex(value, &why, JSON_STRICT,
+			   "{s:s, s:s, s:b, s:I, s:I, s:o}", "path", &path,
+			   "guest_path", &guest_path, "read_only", &read_only,
+			   "quota_bytes", &bytes, "quota_inodes", &inodes,
+			   "hide", &hide) < 0)
+		return error_set(err, 0, "share: %s", why.text);
+	if (bytes < 0 || inodes < 0 || path[0] != '/')
+		return error_set(err, 0, "share: %s", path);
+	*share = (struct share){ .path = xstrdup(path),
+				 .guest_path = xstrdup(guest_path),
+				 .root_fd = -1,
+				 .read_only = read_only,
+				 .quota_bytes = (uint64_t)bytes,
+				 .quota_inodes = (uint64_t)inodes };
+	server->share_count++;
+	if (open_share(share, err) < 0)
+		return -1;
+	return add_patterns(share, hide, err);
+}
+
+static int add_absent(struct server *server, json_t *value, struct error *err)
+{
+	struct statx st;
+
+	if (!json_is_string(value) || server->absent_count == SERVER_ABSENT_MAX)
+		return error_set(err, 0, "absent: at most %d paths",
+				 SERVER_ABSENT_MAX);
+	/* What does not exist cannot be seen either. */
+	if (statx(AT_FDCWD, json_string_value(value), 0, SHARE_STATX, &st) == 0)
+		server->absent[server->absent_count++] = share_key(0, &st);
+	return 0;
+}
+
+static int read_lists(struct server *server, json_t *shares, json_t *absent,
+		      struct error *err)
+{
+	json_t *value;
+	size_t i;
+
+	json_array_foreach(shares, i, value)
+	{
+		if (add_share(server, value, err) < 0)
+			return -1;
+	}
+	json_array_foreach(absent, i, value)
+	{
+		if (add_absent(server, value, err) < 0)
+			return -1;
+	}
+	if (!server->share_count)
+		return error_set(err, 0, "no share");
+	return 0;
+}
+
+static int read_rest(struct config *config, json_t *marker, json_t *memory,
+		     struct error *err)
+{
+	config->memory_fd = -1;
+	if (json_is_integer(memory))
+		config->memory_fd = (int)json_integer_value(memory);
+	if (json_is_null(marker))
+		return 0;
+	config->has_marker = true;
+	if (!json_is_string(marker) ||
+	    text_unhex(json_string_value(marker), config->marker,
+		       sizeof(config->marker)) < 0)
+		return error_set(err, 0, "marker: 64 hex digits");
+	return 0;
+}
+
+static int apply(json_t *root, struct config *config, struct server *server,
+		 struct error *err)
+{
+	json_t *shares, *absent, *marker, *memory;
+	json_int_t uid, gid;
+	json_error_t why;
+
+	if (json_unpack_ex(root, &why, JSON_STRICT,
+			   "{s:o, s:o, s:I, s:I, s:o, s:o}", "shares", &shares,
+			   "absent", &absent, "guest_uid", &uid, "guest_gid",
+			   &gid, "marker", &marker, "memory", &memory) < 0)
+		return error_set(err, 0, "%s", why.text);
+	server->guest.uid = (uint32_t)uid;
+	server->guest.gid = (uint32_t)gid;
+	if (read_rest(config, marker, memory, err) < 0)
+		return -1;
+	return read_lists(server, shares, absent, err);
+}
+
+int config_read(int fd, struct config *config, struct server *server,
+		struct error *err)
+{
+	AUTO_BUFFER struct buffer text = BUFFER_INIT(CONFIG_BYTES_MAX);
+	json_error_t why;
+	json_t *root;
+	int result;
+
+	*config = (struct config){ .memory_fd = -1 };
+	if (fileio_read_fd(fd, &text, err) < 0)
+		return error_prefix(err, "start message");
+	root = json_loadb((const char *)text.data, text.len,
+			  JSON_REJECT_DUPLICATES, &why);
+	if (!root)
+		return error_set(err, 0, "start message: %s", why.text);
+	result = apply(root, config, server, err);
+	json_decref(root);
+	return result < 0 ? error_prefix(err, "start message") : 0;
+}

@@ -1,0 +1,123 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * entry.c - a name in a folder becomes a node and what the guest is told of it
+ */
+#include "files/entry.h"
+
+#include <errno.h>
+#include <fcntl.h>
+
+#include "files/ops.h"
+
+int entry_stat(struct op *op, struct node *folder, const char *name,
+	       struct statx *st)
+{
+	int fd = node_fds_folder(&op->server->fds, folder), hidden;
+
+	if (fd < 0)
+		return fd;
+	if (statx(fd, name, AT_SYMLINK_NOFOLLOW | AT_NO_AUTOMOUNT, SHARE_STATX,
+		  st) < 0)
+		return -errno;
+	if (policy_is_absent(op->server, st))
+		return -ENOENT;
+	hidden = policy_hides(op->server, folder, name, st->stx_mode & S_IFMT);
+	return hidden > 0 ? -ENOENT : hidden;
+}
+
+/*
+ * A watched parent tells of a file's changes under this name; of those under
+ * another name nobody does. A folder's own times change with its entries.
+ */
+static uint64_t attr_seconds(struct op *op, const struct node *node,
+			     const struct statx *st)
+{
+	const struct node *parent = node_parent(op->server->nodes, node);
+	bool told = parent && parent->watch >= 0;
+
+	if (node->type == S_IFDIR)
+		told = node->watch >= 0 &&
+		       (told || node_is_root(op->server->nodes, node));
+	else if (st->stx_nlink > 1)
+		told = false;
+	return told ? ENTRY_WATCHED_S : ENTRY_UNWATCHED_S;
+}
+
+void entry_attr(struct op *op, struct node *node, const struct statx *st,
+		struct fuse_attr_out *out)
+{
+	*out = (struct fuse_attr_out){ .attr_valid =
+					       attr_seconds(op, node, st) };
+	share_attr(op->share, &op->server->guest, st, &out->attr);
+}
+
+struct node *entry_known(struct op *op, const struct statx *st)
+{
+	struct node_key key = share_key(op->share_index, st);
+
+	return node_table_find(op->server->nodes, &key);
+}
+
+static struct node *find_or_add(struct op *op, struct node *folder,
+				const char *name, const struct statx *st)
+{
+	struct node_table *nodes = op->server->nodes;
+	struct node_key key = share_key(op->share_index, st);
+	struct node *node = node_table_find(nodes, &key);
+
+	if (!node)
+		node = node_table_add(nodes, &key, st->stx_mode & S_IFMT);
+	if (!node)
+		return NULL;
+	/* Two places at once: it is the root again, through a mount. */
+	if (node_table_place(nodes, node, folder, name) < 0) {
+		node_table_forget(nodes, node, 0);
+		return NULL;
+	}
+	node->flags &= (uint8_t)~NODE_READ_ONLY;
+	if ((folder->flags & NODE_READ_ONLY) ||
+	    policy_is_read_only(op->server, st))
+		node->flags |= NODE_READ_ONLY;
+	return node;
+}
+
+int entry_give(struct op *op, struct node *folder, const char *name,
+	       struct statx *st, struct fuse_entry_out *out,
+	       struct node **given)
+{
+	struct node *node = find_or_add(op, folder, name, st);
+	struct fuse_attr_out attr;
+
+	if (!node)
+		return -ENFILE;
+	node->lookups++;
+	/* Seen before the watch was there: look again. */
+	if (node->type == S_IFDIR && watch_folder(op->server, node) > 0)
+		node_fds_stat(&op->server->fds, node, st);
+	entry_attr(op, node, st, &attr);
+	*out = (struct fuse_entry_out){
+		.nodeid = node_table_id(op->server->nodes, node),
+		.generation = node->generation,
+		.entry_valid = folder->watch >= 0 ? ENTRY_WATCHED_S
+						  : ENTRY_UNWATCHED_S,
+		.attr_valid = attr.attr_valid,
+		.attr = attr.attr,
+	};
+	if (given)
+		*given = node;
+	return 0;
+}
+
+int entry_reply(struct op *op, struct node *folder, const char *name)
+{
+	struct fuse_entry_out out;
+	struct statx st;
+	int failed = entry_stat(op, folder, name, &st);
+
+	if (!failed)
+		failed = entry_give(op, folder, name, &st, &out, NULL);
+	if (failed)
+		return failed;
+	reply_add(op->reply, &out, sizeof(out));
+	return 0;
+}

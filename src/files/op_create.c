@@ -1,0 +1,200 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * op_create.c - MKNOD, MKDIR, SYMLINK, CREATE, LINK
+ */
+#include "files/ops.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <sys/inotify.h>
+#include <unistd.h>
+
+#include "base/own.h"
+#include "base/text.h"
+#include "files/entry.h"
+
+/* The folder's descriptor, when `name` of this type may be made in it. */
+static int begin(struct op *op, mode_t type)
+{
+	struct policy_change change = { .what = POLICY_CREATE,
+					.node = op->node,
+					.name = op->request->name,
+					.type = type };
+	int refused;
+
+	if (op->node->type != S_IFDIR)
+		return -ENOTDIR;
+	refused = policy_change(op->server, &change);
+	if (refused)
+		return refused;
+	watch_folder(op->server, op->node);
+	return node_fds_folder(&op->server->fds, op->node);
+}
+
+static int finish(struct op *op)
+{
+	policy_created(op->server, op->share_index);
+	watch_own(op->server, op->node, op->request->name, IN_CREATE);
+	return entry_reply(op, op->node, op->request->name);
+}
+
+int op_mknod(struct op *op)
+{
+	mode_t type = op->request->in.mknod.mode & S_IFMT;
+	int fd;
+
+	/* No devices; and a FIFO would hold up who reads it on the host. */
+	if (type != S_IFREG && type != S_IFSOCK && type != 0)
+		return -EPERM;
+	fd = begin(op, S_IFREG);
+	if (fd < 0)
+		return fd;
+	if (mknodat(fd, op->request->name,
+		    type | share_new_mode(op->request->in.mknod.mode, type, 0),
+		    0) < 0)
+		return -errno;
+	return finish(op);
+}
+
+int op_mkdir(struct op *op)
+{
+	int fd = begin(op, S_IFDIR);
+
+	if (fd < 0)
+		return fd;
+	if (mkdirat(fd, op->request->name,
+		    share_new_mode(op->request->in.mkdir.mode, S_IFDIR, 0)) < 0)
+		return -errno;
+	return finish(op);
+}
+
+int op_symlink(struct op *op)
+{
+	int fd = begin(op, S_IFLNK);
+
+	if (fd < 0)
+		return fd;
+	if (symlinkat(op->request->name2, fd, op->request->name) < 0)
+		return -errno;
+	return finish(op);
+}
+
+/*
+ * The guest's kernel did not know of it. Another try would open it without
+ * asking, so this one does what that would.
+ */
+static int create_existing(struct op *op, struct node *node)
+{
+	struct policy_change change = { .what = POLICY_CONTENT, .node = node };
+	int fd, failed;
+
+	if (!(op->request->in.create.flags & O_TRUNC))
+		return 0;
+	failed = policy_change(op->server, &change);
+	if (failed)
+		return failed;
+	fd = node_fds_data(&op->server->fds, node, NODE_FD_WRITE);
+	if (fd < 0)
+		return fd;
+	server_wrote(op->server);
+	return ftruncate(fd, 0) < 0 ? -errno : 0;
+}
+
+static int reply_create(struct op *op, const struct fuse_entry_out *entry)
+{
+	struct fuse_open_out open = { .open_flags = FOPEN_KEEP_CACHE };
+
+	reply_add(op->reply, entry, sizeof(*entry));
+	reply_add(op->reply, &open, sizeof(open));
+	return 0;
+}
+
+static int open_existing(struct op *op)
+{
+	struct fuse_entry_out entry;
+	struct node *node;
+	struct statx st;
+	int failed = entry_stat(op, op->node, op->request->name, &st);
+
+	if (failed)
+		return failed;
+	/* A link is the guest's kernel's to follow: it shall look again. */
+	if (!S_ISREG(st.stx_mode))
+		return -ESTALE;
+	failed =
+		entry_give(op, op->node, op->request->name, &st, &entry, &node);
+	if (failed)
+		return failed;
+	failed = create_existing(op, node);
+	if (!failed)
+		failed = node_fds_stat(&op->server->fds, node, &st);
+	if (failed) {
+		node_table_forget(op->server->nodes, node, 1);
+		return failed;
+	}
+	share_attr(op->share, &op->server->guest, &st, &entry.attr);
+	return reply_create(op, &entry);
+}
+
+int op_create(struct op *op)
+{
+	const struct fuse_create_in *in = &op->request->in.create;
+	const char *name = op->request->name;
+	int dir = begin(op, S_IFREG), failed;
+	struct fuse_entry_out entry;
+	AUTO_CLOSE int fd = -1;
+	struct node *node;
+	struct statx st;
+
+	if (dir < 0)
+		return dir;
+	fd = openat(dir, name,
+		    O_CREAT | O_EXCL | O_RDWR | O_NOFOLLOW | O_CLOEXEC |
+			    O_NONBLOCK,
+		    share_new_mode(in->mode, S_IFREG, 0));
+	if (fd < 0 && errno == EEXIST && !(in->flags & O_EXCL))
+		return open_existing(op);
+	if (fd < 0)
+		return -errno;
+	policy_created(op->server, op->share_index);
+	watch_own(op->server, op->node, name, IN_CREATE);
+	if (statx(fd, "", AT_EMPTY_PATH, SHARE_STATX, &st) < 0)
+		return -errno;
+	failed = entry_give(op, op->node, name, &st, &entry, &node);
+	if (failed)
+		return failed;
+	node_fds_take(&op->server->fds, node, TAKE_FD(fd),
+		      NODE_FD_READ | NODE_FD_WRITE);
+	server_wrote(op->server);
+	return reply_create(op, &entry);
+}
+
+int op_link(struct op *op)
+{
+	struct policy_change change = { .what = POLICY_CONTENT };
+	struct server *server = op->server;
+	int dir, from, refused;
+	char number[16];
+
+	change.node = node_table_by_id(server->nodes, op->share_index,
+				       op->request->in.link.oldnodeid);
+	if (!change.node)
+		return -ESTALE;
+	if (change.node->type == S_IFDIR)
+		return -EPERM;
+	refused = policy_change(server, &change);
+	if (refused)
+		return refused;
+	dir = begin(op, change.node->type);
+	if (dir < 0)
+		return dir;
+	from = node_fds_path(&server->fds, change.node);
+	if (from < 0)
+		return from;
+	text_format(number, sizeof(number), "%d", from);
+	if (linkat(AT_FDCWD, number, dir, op->request->name,
+		   AT_SYMLINK_FOLLOW) < 0)
+		return -errno;
+	watch_own_node(server, change.node, IN_ATTRIB);
+	return finish(op);
+}

@@ -1,0 +1,175 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * op_dir.c - READDIR, READDIRPLUS
+ *
+ * A folder is read by position alone, through the node's own descriptor; the
+ * position is the host file system's cookie.
+ */
+#include "files/ops.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <string.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "files/entry.h"
+
+/* What getdents64() writes. */
+struct host_entry {
+	uint64_t ino;
+	int64_t off;
+	uint16_t len;
+	uint8_t type;
+	char name[];
+};
+
+/* Each folder among them may take a descriptor within one request. */
+#define PLUS_MAX (128U << 10)
+#define ENTRY_LEAST 288 /* a name of 255 bytes and what goes with it */
+
+struct listing {
+	struct op *op;
+	int fd;
+	size_t limit; /* of the body that the guest has room for */
+};
+
+enum added {
+	ADDED,
+	SKIPPED,
+	FULL,
+};
+
+static bool is_dots(const char *name)
+{
+	return strcmp(name, ".") == 0 || strcmp(name, "..") == 0;
+}
+
+/* By number alone, which is right for all but the root of a mount. */
+static bool maybe_absent(struct op *op, const struct host_entry *entry)
+{
+	for (size_t i = 0; i < op->server->absent_count; i++) {
+		if (op->server->absent[i].ino == entry->ino)
+			return true;
+	}
+	return false;
+}
+
+static struct reply_dirent shown(struct op *op, const struct host_entry *entry)
+{
+	return (struct reply_dirent){
+		.ino = share_ino(op->share, op->node->key.dev, entry->ino),
+		.off = (uint64_t)entry->off,
+		.type = entry->type,
+		.name = entry->name,
+		.name_len = strlen(entry->name),
+	};
+}
+
+static enum added add_plain(struct listing *listing,
+			    const struct host_entry *entry)
+{
+	struct op *op = listing->op;
+	struct reply_dirent dirent = shown(op, entry);
+	struct statx st;
+
+	if (!is_dots(entry->name)) {
+		mode_t type = entry->type == DT_DIR ? S_IFDIR : S_IFREG;
+
+		if (entry->type == DT_UNKNOWN)
+			type = 0;
+		if (policy_hides(op->server, op->node, entry->name, type))
+			return SKIPPED;
+		if (maybe_absent(op, entry) &&
+		    entry_stat(op, op->node, entry->name, &st) != 0)
+			return SKIPPED;
+	}
+	return reply_dirent(op->reply, listing->limit, &dirent) ? ADDED : FULL;
+}
+
+static enum added add_plus(struct listing *listing,
+			   const struct host_entry *entry)
+{
+	struct op *op = listing->op;
+	struct reply_dirent dirent = shown(op, entry);
+	struct fuse_entry_out out = { 0 };
+	struct statx st;
+
+	/* No reference may be given that is not delivered. */
+	if (!reply_fits_direntplus(op->reply, listing->limit, dirent.name_len))
+		return FULL;
+	if (!is_dots(entry->name)) {
+		if (entry_stat(op, op->node, entry->name, &st) != 0)
+			return SKIPPED;
+		/* Without a node the guest looks it up when it needs it. */
+		if (entry_give(op, op->node, entry->name, &st, &out, NULL) == 0)
+			dirent.ino = out.attr.ino;
+	}
+	reply_direntplus(op->reply, listing->limit, &out, &dirent);
+	return ADDED;
+}
+
+typedef enum added add_fn(struct listing *listing,
+			  const struct host_entry *entry);
+
+/* One getdents64(); returns how many bytes it gave, or a negative errno. */
+static int add_some(struct listing *listing, size_t ask, add_fn *add,
+		    size_t *added)
+{
+	uint8_t *entries = listing->op->server->entries;
+	long n = syscall(SYS_getdents64, listing->fd, entries, ask);
+
+	if (n < 0)
+		return -errno;
+	for (long at = 0; at < n;) {
+		const struct host_entry *entry = (const void *)(entries + at);
+		enum added result = add(listing, entry);
+
+		if (result == FULL)
+			return 0;
+		*added += result == ADDED;
+		at += entry->len;
+	}
+	return (int)n;
+}
+
+static int list(struct op *op, size_t entry_cost, size_t limit, add_fn *add)
+{
+	const struct fuse_read_in *in = &op->request->in.read;
+	struct listing listing = { .op = op,
+				   .limit = in->size < limit ? in->size
+							     : limit };
+	size_t added = 0, ask;
+	int n;
+
+	if (in->size > FUSE_WRITE_MAX || in->offset > INT64_MAX)
+		return -EINVAL;
+	if (op->node->type != S_IFDIR)
+		return -ENOTDIR;
+	watch_folder(op->server, op->node);
+	listing.fd = node_fds_data(&op->server->fds, op->node, NODE_FD_READ);
+	if (listing.fd < 0)
+		return listing.fd;
+	if (lseek(listing.fd, (off_t)in->offset, SEEK_SET) < 0)
+		return -errno;
+	/* About as many as will fit: the rest would be read twice. */
+	ask = listing.limit / entry_cost * 32 + ENTRY_LEAST;
+	if (ask > SERVER_ENTRIES_BYTES)
+		ask = SERVER_ENTRIES_BYTES;
+	/* All of one turn may be hidden, which must not look like the end. */
+	do
+		n = add_some(&listing, ask, add, &added);
+	while (n > 0 && !added);
+	return n < 0 && !added ? n : 0;
+}
+
+int op_readdir(struct op *op)
+{
+	return list(op, 40, FUSE_WRITE_MAX, add_plain);
+}
+
+int op_readdirplus(struct op *op)
+{
+	return list(op, sizeof(struct fuse_entry_out) + 40, PLUS_MAX, add_plus);
+}

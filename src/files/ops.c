@@ -1,0 +1,136 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * ops.c - table: opcode, handler; the way of a request
+ *
+ * Sizes and names are checked by fuse_decode() before any handler runs.
+ */
+#include "files/ops.h"
+
+#include <errno.h>
+
+#include "base/log.h"
+#include "base/own.h"
+
+enum op_flag {
+	OP_NO_NODE = 1 << 0,  /* the header's node means nothing */
+	OP_NO_REPLY = 1 << 1, /* the guest's kernel expects none */
+	OP_EARLY = 1 << 2,    /* also before INIT */
+};
+
+struct row {
+	op_fn *serve;
+	unsigned flags;
+};
+
+static const struct row rows[] = {
+	[FUSE_LOOKUP] = { op_lookup, 0 },
+	[FUSE_FORGET] = { op_forget, OP_NO_NODE | OP_NO_REPLY },
+	[FUSE_GETATTR] = { op_getattr, 0 },
+	[FUSE_SETATTR] = { op_setattr, 0 },
+	[FUSE_READLINK] = { op_readlink, 0 },
+	[FUSE_SYMLINK] = { op_symlink, 0 },
+	[FUSE_MKNOD] = { op_mknod, 0 },
+	[FUSE_MKDIR] = { op_mkdir, 0 },
+	[FUSE_UNLINK] = { op_unlink, 0 },
+	[FUSE_RMDIR] = { op_rmdir, 0 },
+	[FUSE_RENAME] = { op_rename, 0 },
+	[FUSE_LINK] = { op_link, 0 },
+	/* ENOSYS: from then on the kernel opens and closes by itself. */
+	[FUSE_OPEN] = { op_unsupported, 0 },
+	[FUSE_OPENDIR] = { op_unsupported, 0 },
+	/* Only of what CREATE opened before the first OPEN. */
+	[FUSE_RELEASE] = { op_nothing, 0 },
+	[FUSE_RELEASEDIR] = { op_nothing, 0 },
+	[FUSE_READ] = { op_read, 0 },
+	[FUSE_WRITE] = { op_write, 0 },
+	[FUSE_STATFS] = { op_statfs, 0 },
+	[FUSE_FSYNC] = { op_fsync, 0 },
+	[FUSE_FSYNCDIR] = { op_fsync, 0 },
+	[FUSE_SETXATTR] = { op_setxattr, 0 },
+	[FUSE_GETXATTR] = { op_getxattr, 0 },
+	[FUSE_LISTXATTR] = { op_listxattr, 0 },
+	[FUSE_REMOVEXATTR] = { op_removexattr, 0 },
+	/* ENOSYS, remembered by the kernel: saves a round trip a close. */
+	[FUSE_FLUSH] = { op_unsupported, 0 },
+	[FUSE_INIT] = { op_init, OP_NO_NODE | OP_EARLY },
+	[FUSE_READDIR] = { op_readdir, 0 },
+	[FUSE_READDIRPLUS] = { op_readdirplus, 0 },
+	/* The mount has default_permissions: the guest's kernel decides. */
+	[FUSE_ACCESS] = { op_unsupported, 0 },
+	[FUSE_CREATE] = { op_create, 0 },
+	/* Answers come in order; nothing waits long enough to be stopped. */
+	[FUSE_INTERRUPT] = { op_unsupported, OP_NO_NODE },
+	[FUSE_DESTROY] = { op_destroy, OP_NO_NODE },
+	[FUSE_BATCH_FORGET] = { op_batch_forget, OP_NO_NODE | OP_NO_REPLY },
+	[FUSE_FALLOCATE] = { op_fallocate, 0 },
+	[FUSE_RENAME2] = { op_rename2, 0 },
+	[FUSE_LSEEK] = { op_lseek, 0 },
+	[FUSE_COPY_FILE_RANGE] = { op_copy, 0 },
+	[FUSE_SYNCFS] = { op_syncfs, 0 },
+};
+
+static const struct row *row_of(uint32_t opcode)
+{
+	static const struct row unknown = { op_unsupported, OP_NO_NODE };
+
+	if (opcode >= ARRAY_SIZE(rows) || !rows[opcode].serve)
+		return &unknown;
+	return &rows[opcode];
+}
+
+static int serve(struct op *op, const struct row *row)
+{
+	struct server *server = op->server;
+
+	if (!op->share->initialised && !(row->flags & OP_EARLY))
+		return -EIO;
+	if (!(row->flags & OP_NO_NODE)) {
+		op->node = node_table_by_id(server->nodes, op->share_index,
+					    op->request->node);
+		if (!op->node)
+			return -ESTALE;
+	}
+	node_fds_begin_request(&server->fds);
+	return row->serve(op);
+}
+
+int ops_serve(struct server *server, unsigned share, const void *bytes,
+	      size_t len)
+{
+	struct fuse_request request;
+	struct reply reply;
+	struct op op = { .server = server,
+			 .share = &server->shares[share],
+			 .share_index = share,
+			 .request = &request,
+			 .reply = &reply };
+	const struct row *row;
+	size_t left;
+	void *room = port_room(&server->port, &left);
+	int result = -fuse_decode(bytes, len, &request);
+
+	if (result == -EBADMSG)
+		return -1;
+	row = row_of(request.opcode);
+	reply_begin(&reply, room, left);
+	if (result == 0)
+		result = serve(&op, row);
+	else
+		log_limited(LOG_LEVEL_WARN, "opcode %u: refused: errno %d",
+			    request.opcode, -result);
+	if (row->flags & OP_NO_REPLY)
+		return 0;
+	left = reply_end(&reply, share, request.unique, -result);
+	port_commit(&server->port, left);
+	return 0;
+}
+
+int op_unsupported(struct op *op)
+{
+	return -ENOSYS;
+}
+
+int op_nothing(struct op *op)
+{
+	return 0;
+}

@@ -1,0 +1,233 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * port.c - records in, records out, both bounded
+ */
+#include "files/port.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/error.h"
+#include "base/mem.h"
+#include "base/own.h"
+
+#define RECORD_MAX (RECORD_HEADER_BYTES + RECORD_PAYLOAD_MAX)
+#define IN_BYTES (2 * RECORD_MAX)
+#define OUT_BYTES (4 * RECORD_MAX)
+#define FINISH_MS 1000
+
+static void on_event(struct source *source, uint32_t events);
+
+void port_init(struct port *port, int fd)
+{
+	*port = (struct port){ .synchronised = true };
+	port->source = (struct source){ .name = "files port",
+					.fd = fd,
+					.events = EPOLLIN,
+					.on_event = on_event };
+	port->in = xmalloc(IN_BYTES);
+	port->out = xmalloc(OUT_BYTES);
+	fcntl(fd, F_SETFL, fcntl(fd, F_GETFL) | O_NONBLOCK);
+}
+
+void port_release(struct port *port)
+{
+	loop_del(&port->source);
+	free(port->in);
+	free(port->out);
+}
+
+void port_expect_marker(struct port *port,
+			const uint8_t marker[RECORD_MARKER_BYTES])
+{
+	size_t left, back = 0;
+
+	memcpy(port->marker, marker, RECORD_MARKER_BYTES);
+	for (size_t i = 1; i < RECORD_MARKER_BYTES; i++) {
+		while (back && marker[i] != marker[back])
+			back = port->marker_back[back - 1];
+		if (marker[i] == marker[back])
+			back++;
+		port->marker_back[i] = (uint8_t)back;
+	}
+	port->synchronised = false;
+	memcpy(port_room(port, &left), marker, RECORD_MARKER_BYTES);
+	port_commit(port, RECORD_MARKER_BYTES);
+}
+
+void *port_room(struct port *port, size_t *left)
+{
+	size_t end = port->out_start + port->out_len;
+
+	*left = OUT_BYTES - end;
+	return port->out + end;
+}
+
+void port_commit(struct port *port, size_t len)
+{
+	port->out_len += len;
+}
+
+static void give_up(struct port *port, const char *why)
+{
+	loop_del(&port->source);
+	port->why = why;
+	port->on_end(port->ctx);
+}
+
+static void flush(struct port *port)
+{
+	while (port->out_len) {
+		ssize_t n = write(port->source.fd, port->out + port->out_start,
+				  port->out_len);
+
+		if (n < 0 && errno == EINTR)
+			continue;
+		if (n < 0 && errno == EAGAIN)
+			break;
+		/* Nobody reads it any more; the next read says so too. */
+		if (n < 0) {
+			port->out_len = 0;
+			break;
+		}
+		port->out_start += (size_t)n;
+		port->out_len -= (size_t)n;
+	}
+	if (!port->out_len)
+		port->out_start = 0;
+}
+
+static bool has_room(const struct port *port)
+{
+	return OUT_BYTES - port->out_start - port->out_len >= RECORD_MAX;
+}
+
+static void make_room(struct port *port)
+{
+	if (!port->out_start || has_room(port))
+		return;
+	memmove(port->out, port->out + port->out_start, port->out_len);
+	port->out_start = 0;
+}
+
+/* Consumes input up to the end of the marker. */
+static size_t find_marker(struct port *port)
+{
+	for (size_t i = 0; i < port->in_len; i++) {
+		while (port->marker_seen &&
+		       port->in[i] != port->marker[port->marker_seen])
+			port->marker_seen =
+				port->marker_back[port->marker_seen - 1];
+		if (port->in[i] == port->marker[port->marker_seen])
+			port->marker_seen++;
+		if (port->marker_seen == RECORD_MARKER_BYTES) {
+			port->synchronised = true;
+			return i + 1;
+		}
+	}
+	return port->in_len;
+}
+
+/*
+ * Hands over what is complete. 1: there is more, but no room for answers; -1:
+ * the channel was given up.
+ */
+static int hand_over(struct port *port)
+{
+	size_t done = port->synchronised ? 0 : find_marker(port);
+	bool waits = false;
+	struct record record;
+
+	while (port->synchronised &&
+	       port->in_len - done >= RECORD_HEADER_BYTES) {
+		const uint8_t *head = port->in + done;
+
+		waits = !has_room(port);
+		if (waits)
+			break;
+		if (record_decode(head, &record) < 0) {
+			give_up(port, "not a record");
+			return -1;
+		}
+		if (port->in_len - done - RECORD_HEADER_BYTES < record.len)
+			break;
+		if (port->on_record(port->ctx, &record,
+				    head + RECORD_HEADER_BYTES) < 0) {
+			give_up(port, "a record that makes no sense");
+			return -1;
+		}
+		done += RECORD_HEADER_BYTES + record.len;
+	}
+	port->in_len -= done;
+	if (done)
+		memmove(port->in, port->in + done, port->in_len);
+	port->waits = waits;
+	return waits;
+}
+
+/* False: the other side is gone. */
+static bool fill(struct port *port)
+{
+	ssize_t n;
+
+	if (port->in_len == IN_BYTES)
+		return true;
+	n = read(port->source.fd, port->in + port->in_len,
+		 IN_BYTES - port->in_len);
+	if (n > 0)
+		port->in_len += (size_t)n;
+	return n > 0 || (n < 0 && (errno == EAGAIN || errno == EINTR));
+}
+
+void port_kick(struct port *port)
+{
+	flush(port);
+	make_room(port);
+	/* No other event comes for input that is here already. */
+	loop_wait_for(&port->source,
+		      (port->out_len || port->waits ? EPOLLOUT : 0U) |
+			      (has_room(port) ? EPOLLIN : 0U));
+}
+
+void port_finish(struct port *port)
+{
+	struct pollfd ready = { .fd = port->source.fd, .events = POLLOUT };
+
+	flush(port);
+	while (port->out_len && poll(&ready, 1, FINISH_MS) > 0)
+		flush(port);
+}
+
+static void on_event(struct source *source, uint32_t events)
+{
+	struct port *port = CONTAINER_OF(source, struct port, source);
+	int more;
+
+	if (events & EPOLLOUT)
+		flush(port);
+	make_room(port);
+	if (has_room(port) && (events & (EPOLLIN | EPOLLHUP | EPOLLERR)) &&
+	    !fill(port)) {
+		give_up(port, NULL);
+		return;
+	}
+	do {
+		more = hand_over(port);
+		if (more < 0)
+			return;
+		if (port->on_room)
+			port->on_room(port->ctx);
+		port_kick(port);
+	} while (more && has_room(port));
+}
+
+int port_start(struct port *port, struct loop *loop, struct error *err)
+{
+	if (loop_add(loop, &port->source, err) < 0)
+		return error_prefix(err, "files port");
+	port_kick(port);
+	return 0;
+}

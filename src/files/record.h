@@ -1,0 +1,43 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * record.h - the envelope of everything on the files port (PROTOCOL.md)
+ *
+ * Pure; shared by the reply builder, the port and its tests.
+ */
+#pragma once
+
+#include <stddef.h>
+#include <stdint.h>
+
+#define RECORD_HEADER_BYTES 8
+#define RECORD_PAYLOAD_MAX ((1U << 20) + 4096)
+#define RECORD_MARKER_BYTES 32
+#define RECORD_VERSION 1
+#define RECORD_HELLO_BYTES 16
+
+enum record_type {
+	RECORD_HELLO = 1,   /* guest: version, which shares are initialised */
+	RECORD_WELCOME = 2, /* host: version and the list of shares */
+	RECORD_FUSE = 3,    /* both: one FUSE message */
+	RECORD_DROP = 4,    /* host: drop every cache of this share */
+
+	RECORD_TYPES,
+};
+
+struct record {
+	uint32_t len; /* of the payload */
+	uint8_t type;
+	uint8_t share;
+};
+
+struct record_hello {
+	uint32_t version;
+	uint64_t initialised; /* bit n: share n answered INIT already */
+};
+
+/* bytes: RECORD_HEADER_BYTES of them. -1 when it breaks the protocol. */
+int record_decode(const void *bytes, struct record *record);
+void record_encode(const struct record *record, void *bytes);
+/* -1 when len or a field is wrong. */
+int record_hello_decode(const void *bytes, size_t len,
+			struct record_hello *hello);

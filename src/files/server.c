@@ -1,0 +1,182 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * server.c - records of the port become requests; the life of the nodes
+ */
+#include "files/server.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <string.h>
+#include <sys/inotify.h>
+#include <unistd.h>
+
+#include "base/error.h"
+#include "base/log.h"
+#include "base/own.h"
+#include "files/ops.h"
+#include "files/policy.h"
+#include "proto/cursor.h"
+
+#define SWEEP_MS 250
+
+static int send_welcome(struct server *server)
+{
+	size_t left;
+	uint8_t *start = port_room(&server->port, &left);
+	struct writer w = writer_over(start + RECORD_HEADER_BYTES,
+				      left - RECORD_HEADER_BYTES);
+	struct record record = { .type = RECORD_WELCOME };
+
+	writer_u32(&w, RECORD_VERSION);
+	writer_u32(&w, server->share_count);
+	for (unsigned i = 0; i < server->share_count; i++) {
+		struct node *root = node_table_by_id(server->nodes, i, 1);
+
+		writer_u32(&w, server->shares[i].read_only ? 1 : 0);
+		writer_u32(&w, root ? root->type : 0);
+		writer_str(&w, server->shares[i].guest_path);
+	}
+	if (w.bad || writer_len(&w) > RECORD_PAYLOAD_MAX)
+		return -1;
+	record.len = (uint32_t)writer_len(&w);
+	record_encode(&record, start);
+	port_commit(&server->port, RECORD_HEADER_BYTES + record.len);
+	return 0;
+}
+
+static int on_hello(struct server *server, const uint8_t *payload, size_t len)
+{
+	struct record_hello hello;
+
+	if (server->greeted || record_hello_decode(payload, len, &hello) < 0 ||
+	    hello.version != RECORD_VERSION)
+		return -1;
+	server->greeted = true;
+	for (unsigned i = 0; i < server->share_count; i++) {
+		server->shares[i].initialised = hello.initialised >> i & 1;
+		/* A kernel that never mounted it knows none of its nodes. */
+		if (!server->shares[i].initialised)
+			node_table_clear(server->nodes, i);
+	}
+	return send_welcome(server);
+}
+
+static int on_record(void *ctx, const struct record *record,
+		     const uint8_t *payload)
+{
+	struct server *server = ctx;
+
+	if (record->type == RECORD_HELLO)
+		return on_hello(server, payload, record->len);
+	if (record->type != RECORD_FUSE || !server->greeted ||
+	    record->share >= server->share_count)
+		return -1;
+	return ops_serve(server, record->share, payload, record->len);
+}
+
+static void on_room(void *ctx)
+{
+	struct server *server = ctx;
+
+	watch_resume(server);
+}
+
+static void on_end(void *ctx)
+{
+	struct server *server = ctx;
+
+	if (server->port.why)
+		log_error("the guest sent %s", server->port.why);
+	loop_stop(server->loop);
+}
+
+static void on_node_free(void *ctx, struct node *node)
+{
+	struct server *server = ctx;
+
+	policy_node_gone(server, node);
+	watch_forget(server, node);
+	node_fds_drop(&server->fds, node);
+}
+
+static void on_write_closed(void *ctx, struct node *node)
+{
+	watch_own_node(ctx, node, IN_CLOSE_WRITE);
+}
+
+static void on_sweep(struct timer *timer)
+{
+	struct server *server = CONTAINER_OF(timer, struct server, sweep);
+
+	if (node_fds_sweep(&server->fds, on_write_closed, server))
+		timer_start(server->loop, timer, SWEEP_MS);
+}
+
+void server_wrote(struct server *server)
+{
+	if (!server->sweep.loop)
+		timer_start(server->loop, &server->sweep, SWEEP_MS);
+}
+
+static int init_roots(struct server *server, struct error *err)
+{
+	for (unsigned i = 0; i < server->share_count; i++) {
+		struct share *share = &server->shares[i];
+		struct node_key key;
+		struct statx st;
+
+		if (statx(share->root_fd, "", AT_EMPTY_PATH, SHARE_STATX, &st) <
+		    0)
+			return error_set(err, errno, "%s", share->path);
+		key = share_key(i, &st);
+		share->root_dev = key.dev;
+		share->owner_uid = st.stx_uid;
+		share->owner_gid = st.stx_gid;
+		server->root_fds[i] = share->root_fd;
+		node_table_set_root(server->nodes, &key, st.stx_mode & S_IFMT);
+	}
+	return 0;
+}
+
+int server_init(struct server *server, struct loop *loop, int port_fd,
+		int memory_fd, struct error *err)
+{
+	server->loop = loop;
+	server->sweep = (struct timer){ .name = "sweep", .on_fire = on_sweep };
+	server->nodes = node_table_new(memory_fd, err);
+	if (!server->nodes)
+		return -1;
+	node_table_on_free(server->nodes, on_node_free, server);
+	node_fds_init(&server->fds, server->nodes, server->root_fds,
+		      NODE_FDS_MAX);
+	if (init_roots(server, err) < 0)
+		return -1;
+	port_init(&server->port, port_fd);
+	server->port.on_record = on_record;
+	server->port.on_room = on_room;
+	server->port.on_end = on_end;
+	server->port.ctx = server;
+	return watch_init(server, err);
+}
+
+int server_start(struct server *server, struct error *err)
+{
+	if (watch_start(server, err) < 0)
+		return -1;
+	return port_start(&server->port, server->loop, err);
+}
+
+void server_release(struct server *server)
+{
+	timer_stop(&server->sweep);
+	node_fds_drop_all(&server->fds);
+	watch_release(server);
+	port_release(&server->port);
+	node_table_free(server->nodes);
+	for (unsigned i = 0; i < server->share_count; i++) {
+		free(server->shares[i].path);
+		free(server->shares[i].guest_path);
+		hide_list_release(&server->shares[i].hide);
+		close(server->shares[i].root_fd);
+	}
+}

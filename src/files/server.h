@@ -1,0 +1,46 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * server.h - everything that one bawn-files process holds
+ */
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/loop.h"
+#include "files/node_fds.h"
+#include "files/node_table.h"
+#include "files/port.h"
+#include "files/share.h"
+#include "files/watch.h"
+
+#define SERVER_ABSENT_MAX 64
+#define SERVER_ENTRIES_BYTES 32768
+
+struct server {
+	struct loop *loop;        /* borrowed */
+	struct node_table *nodes; /* owned */
+	struct node_fds fds;
+	struct port port;
+	struct watch watch;
+	struct timer sweep; /* runs while something is open for writing */
+	struct share shares[NODE_SHARES_MAX];
+	int root_fds[NODE_SHARES_MAX]; /* borrowed from shares */
+	unsigned share_count;
+	struct share_guest guest;
+	struct node_key absent[SERVER_ABSENT_MAX]; /* bawn's own folders */
+	size_t absent_count;
+	bool greeted;                         /* HELLO was answered */
+	uint8_t entries[SERVER_ENTRIES_BYTES] /* of one folder read */
+		__attribute__((aligned(8)));
+	char path[NODE_PATH_MAX]; /* scratch of policy.c */
+};
+
+/* After the shares are opened and before the process is locked. */
+int server_init(struct server *server, struct loop *loop, int port_fd,
+		int memory_fd, struct error *err);
+int server_start(struct server *server, struct error *err);
+void server_release(struct server *server);
+/* Something was opened for writing: see to it that it is closed again. */
+void server_wrote(struct server *server);

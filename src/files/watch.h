@@ -1,0 +1,61 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * watch.h - changes that the host makes, told to the guest's kernel
+ *
+ * Each folder that the guest has looked into is watched by inotify, up to a
+ * number; what is told of a watched folder may be believed for long, the rest
+ * for a second (entry.h). An operation of ours says what events it will cause;
+ * these are dropped when they come back. After an overflow nothing that the
+ * guest has cached is believed any more.
+ */
+#pragma once
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/loop.h"
+
+struct error;
+struct node;
+struct server;
+
+#define WATCH_FOLDERS_MAX 65536
+#define WATCH_BUCKETS 16384
+#define WATCH_OWN_MAX 2048
+#define WATCH_RECENT 1024
+
+/* An event that we caused ourselves. */
+struct watch_event {
+	int32_t watch;
+	uint32_t mask;
+	uint32_t name; /* hash */
+};
+
+struct watch {
+	struct source source;
+	unsigned count;
+	bool full;                       /* the kernel gives no more */
+	uint32_t buckets[WATCH_BUCKETS]; /* first node, chained in the nodes */
+	struct watch_event own[WATCH_OWN_MAX];
+	unsigned own_count;
+	uint64_t
+		recent[WATCH_RECENT]; /* hashes of what was told in this turn */
+	struct timer pause;           /* between turns */
+	uint32_t dropping; /* after an overflow: next node to tell of; or 0 */
+};
+
+int watch_init(struct server *server, struct error *err);
+int watch_start(struct server *server, struct error *err);
+void watch_release(struct server *server);
+/* There is room for notifications again. */
+void watch_resume(struct server *server);
+
+/* 1: watched from now on; 0: it was already; -1: it cannot be. */
+int watch_folder(struct server *server, struct node *folder);
+void watch_forget(struct server *server, struct node *node);
+/* We caused these events (IN_*) of `name` in `folder`. */
+void watch_own(struct server *server, const struct node *folder,
+	       const char *name, uint32_t mask);
+/* The same for a node where it lies; opened through its descriptor. */
+void watch_own_node(struct server *server, const struct node *node,
+		    uint32_t mask);

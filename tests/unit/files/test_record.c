@@ -1,0 +1,63 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * test_record.c - the envelope: exact, or not at all
+ */
+#include "files/record.h"
+
+#include "lib/tap.h"
+
+static void a_header_decodes_to_what_was_encoded(void)
+{
+	struct record in = { .len = 70, .type = RECORD_FUSE, .share = 5 }, out;
+	uint8_t bytes[RECORD_HEADER_BYTES];
+
+	record_encode(&in, bytes);
+	CHECK(record_decode(bytes, &out) == 0);
+	CHECK(out.len == 70 && out.type == RECORD_FUSE && out.share == 5);
+}
+
+static void unknown_types_and_large_lengths_are_refused(void)
+{
+	struct record in = { .len = RECORD_PAYLOAD_MAX, .type = RECORD_FUSE };
+	uint8_t bytes[RECORD_HEADER_BYTES];
+	struct record out;
+
+	record_encode(&in, bytes);
+	CHECK(record_decode(bytes, &out) == 0);
+	bytes[6] = 1;
+	CHECK(record_decode(bytes, &out) < 0);
+	in.len++;
+	record_encode(&in, bytes);
+	CHECK(record_decode(bytes, &out) < 0);
+	in = (struct record){ .type = RECORD_TYPES };
+	record_encode(&in, bytes);
+	CHECK(record_decode(bytes, &out) < 0);
+	in.type = 0;
+	record_encode(&in, bytes);
+	CHECK(record_decode(bytes, &out) < 0);
+}
+
+static void a_greeting_has_one_length(void)
+{
+	uint8_t bytes[RECORD_HELLO_BYTES + 1] = { 1, 0, 0, 0, 0, 0, 0, 0, 5 };
+	struct record_hello hello;
+
+	CHECK(record_hello_decode(bytes, RECORD_HELLO_BYTES, &hello) == 0);
+	CHECK(hello.version == 1 && hello.initialised == 5);
+	for (size_t len = 0; len < sizeof(bytes) + 1; len++) {
+		if (len != RECORD_HELLO_BYTES)
+			CHECK(record_hello_decode(bytes,
+						  len > sizeof(bytes) ? 0 : len,
+						  &hello) < 0);
+	}
+	bytes[4] = 1;
+	CHECK(record_hello_decode(bytes, RECORD_HELLO_BYTES, &hello) < 0);
+}
+
+int main(void)
+{
+	RUN(a_header_decodes_to_what_was_encoded);
+	RUN(unknown_types_and_large_lengths_are_refused);
+	RUN(a_greeting_has_one_length);
+	return DONE();
+}
