@@ -74,11 +74,12 @@ def at_once(count):
     jobs = [subprocess.Popen([common.BAWN, "run", "--rm", "--name", f"many-{n}", "-m",
                               "512M", "shell", "--", "-c", "true"], env=common.ENV,
                              cwd=common.workspace(), stdin=subprocess.DEVNULL,
-                             stdout=subprocess.DEVNULL)
+                             stdout=subprocess.DEVNULL, stderr=subprocess.PIPE)
             for n in range(count)]
-    codes = [job.wait() for job in jobs]
-    if any(codes):
-        raise SystemExit(f"{count} at once: exit codes {codes}")
+    for job in jobs:
+        err = job.communicate()[1]
+        if job.returncode:
+            raise SystemExit(f"{count} at once: {job.returncode}: {err.decode()}")
 
 
 def main():
