@@ -8,7 +8,7 @@ import subprocess
 
 import pytest
 
-from bawn import ROOT, alive, kill, status_of, wait
+from bawn import ROOT, SOAK, alive, kill, status_of, wait
 
 LIB = os.environ.get("BAWN_TEST_LIB", "/nonexistent")
 
@@ -96,7 +96,9 @@ PLANTED = ["state.json", "env.json", "used", "alive", "console.log", "supervisor
 
 
 @pytest.mark.parametrize("kind", ["fifo", "symlink", "folder"])
-@pytest.mark.parametrize("name", PLANTED)
+# Only root's sandboxes have another uid than the commands; for the others a
+# few names show that nothing hangs.
+@pytest.mark.parametrize("name", PLANTED if ROOT or SOAK else PLANTED[:3])
 def test_what_is_planted_in_a_sandboxs_folder_holds_up_nobody(bawn, box, tmp_path, name,
                                                              kind):
     """No command hangs, follows the link, or changes what lies behind it."""
