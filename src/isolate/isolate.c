@@ -87,6 +87,8 @@ int isolate_drop_to(uid_t uid, gid_t gid, unsigned namespaces,
 	/* Refused in containers: then isolate_locked() tries its own way. */
 	if (namespaces && unshare(namespaces_flags(namespaces)) == 0)
 		joined |= namespaces;
+	/* As the other uid we could not any more. */
+	drop_bounding_set();
 	if (setgroups(0, NULL) < 0)
 		return error_set(err, errno, "setgroups");
 	if (setresgid(gid, gid, gid) < 0)

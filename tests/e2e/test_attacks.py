@@ -59,6 +59,11 @@ def test_a_supervisor_can_signal_nobody(bawn, box, victim):
     wait(lambda: not alive(supervisor), 5, "the attempt cost it its life")
 
 
+def test_a_supervisor_can_open_nothing_outside_its_sandbox(bawn, box):
+    got = inject(bawn.supervisor_pid(box), "openat", -100, "/etc/passwd", 0)
+    assert re.search(r"^openat = -\d+|killed by signal", got), got
+
+
 @pytest.mark.parametrize("role", ["qemu", "supervisor"])
 def test_no_descriptor_can_be_made_to_send_signals(bawn, box, role):
     """F_SETOWN has the kernel send SIGIO, or any other, to a pid of one's choice."""
