@@ -87,6 +87,12 @@ static json_t *call(struct control_client *control, json_t *message,
 	return NULL;
 }
 
+static void let_go(int *fd)
+{
+	if (fd && *fd >= 0)
+		close(TAKE_FD(*fd));
+}
+
 int client_exec(struct control_client *control,
 		const struct client_request *request,
 		struct client_result *result, struct client_refusal *refusal,
@@ -107,8 +113,8 @@ int client_exec(struct control_client *control,
 		return -1;
 	answer = call(control, message, refusal, err);
 	/* the supervisor lives and says so: others may connect to it now */
-	if (request->lock && *request->lock >= 0)
-		close(TAKE_FD(*request->lock));
+	let_go(request->lock);
+	let_go(request->turn);
 	if (!answer)
 		return -1;
 	if (request->detach) {

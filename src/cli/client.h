@@ -20,6 +20,7 @@ struct client_request {
 	bool detach; /* start it and come back */
 	bool main;   /* the agent's session */
 	int *lock;   /* closed and set to -1 at the answer; may be NULL */
+	int *turn;   /* the same */
 };
 
 enum client_end {

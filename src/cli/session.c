@@ -61,6 +61,7 @@ static int run(const struct sandbox *sandbox, struct start *start,
 	request->forward_stdin = wish->forward_stdin;
 	request->detach = wish->detach;
 	request->lock = &start->lock;
+	request->turn = &start->turn;
 	return client_exec(&start->control, request, result, refusal, err);
 }
 

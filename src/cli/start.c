@@ -37,6 +37,9 @@ void start_release(struct start *start)
 	if (start->lock >= 0)
 		close(start->lock);
 	start->lock = -1;
+	if (start->turn >= 0)
+		close(start->turn);
+	start->turn = -1;
 	if (start->admitted >= 0)
 		close(start->admitted);
 	start->admitted = -1;
@@ -154,6 +157,7 @@ static int start_stopped(struct sandbox *sandbox, struct plan *plan,
 		machine_admit(sandbox->folder, record->memory_mib, err);
 	if (start->admitted < 0)
 		return -1;
+	start->turn = machine_take_turn();
 	if (fresh && unlinkat(sandbox->folder, STORE_FRESH_FILE, 0) < 0)
 		return error_set(err, errno, STORE_FRESH_FILE);
 	if (launch(sandbox, plan, wait, start, err) < 0) {
@@ -233,6 +237,8 @@ int start_sandbox(struct sandbox *sandbox, struct plan *plan,
 	}
 	if (start->lock >= 0 && (start->joined || wait == START_WAIT))
 		close(TAKE_FD(start->lock));
+	if (start->turn >= 0 && wait == START_WAIT)
+		close(TAKE_FD(start->turn));
 	sandbox_record_touch(sandbox->folder);
 	return 0;
 }

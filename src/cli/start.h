@@ -19,6 +19,7 @@ struct start {
 	 * once, so that nobody starts a second one; -1 when it ran already.
 	 */
 	int lock;
+	int turn;     /* owned: its place among the starts; kept as `lock` is */
 	int admitted; /* owned: its place in the host's memory; or -1 */
 	bool joined;  /* it ran already when we came */
 };
@@ -43,5 +44,8 @@ void start_release(struct start *start);
 bool start_was_ending(const struct sandbox *sandbox, struct start *start,
 		      const struct error *err);
 #define AUTO_START __attribute__((cleanup(start_release)))
-#define START_INIT \
-	((struct start){ .control = { .fd = -1 }, .lock = -1, .admitted = -1 })
+#define START_INIT                                \
+	((struct start){ .control = { .fd = -1 }, \
+			 .lock = -1,              \
+			 .turn = -1,              \
+			 .admitted = -1 })

@@ -12,6 +12,7 @@
 #include <string.h>
 #include <sys/stat.h>
 #include <sys/sysinfo.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "base/buffer.h"
@@ -40,6 +41,8 @@
 #define ADMIT_PERCENT 80
 /* Locked from the admission on; the supervisor's own lock comes later. */
 #define ADMITTED "admitted"
+#define TURN_NAP_MS 5
+#define TURN_NAPS 4000 /* 20 s: somebody may have stopped a start by Ctrl-Z */
 
 /* What tells one build from another without running it. */
 static char *fingerprint(const char *path, struct error *err)
@@ -288,6 +291,36 @@ int machine_admit(int folder, unsigned memory_mib, struct error *err)
 	if (turn < 0 || check_room(memory_mib, err) < 0)
 		return -1;
 	return fileio_lock(folder, ADMITTED, FILEIO_LOCK_TRY, err);
+}
+
+static int free_place(int folder, long places)
+{
+	for (long i = 0; i < places; i++) {
+		char name[32];
+		int fd;
+
+		text_format(name, sizeof(name), ".starting-%ld", i);
+		fd = fileio_lock(folder, name, FILEIO_LOCK_TRY, NULL);
+		if (fd >= 0)
+			return fd;
+	}
+	return -1;
+}
+
+int machine_take_turn(void)
+{
+	AUTO_CLOSE int folder = paths_open(PATHS_STATE, "sandboxes", NULL);
+	const struct timespec nap = { .tv_nsec = TURN_NAP_MS * 1000000L };
+	long places = 1 + sysconf(_SC_NPROCESSORS_ONLN);
+	int place = -1;
+
+	for (int i = 0; folder >= 0 && i < TURN_NAPS; i++) {
+		place = free_place(folder, places);
+		if (place >= 0)
+			break;
+		nanosleep(&nap, NULL);
+	}
+	return place;
 }
 
 const char *machine_cpu_model(enum start_accel accel)

@@ -59,3 +59,11 @@ int machine_check_disk(uint64_t *disk_bytes, struct error *err);
  * counts by itself.
  */
 int machine_admit(int folder, unsigned memory_mib, struct error *err);
+/*
+ * A place among the few starts that may go on at once. One more than there
+ * are CPUs keeps them busy; with many more the starts only hold each other up,
+ * since a virtual CPU then waits for another one that does not run. Waits for a
+ * place, but not for ever: after a time it returns -1, and the caller goes on
+ * without. The descriptor keeps the place.
+ */
+int machine_take_turn(void);
