@@ -85,18 +85,11 @@ static int list(const struct options *options, struct error *err)
 	return 0;
 }
 
-static const struct option_row list_rows[] = {
-	{ "json", '\0', OPTION_FLAG, NULL, "print JSON", NULL, OPTION_HERE },
-	{ "quiet", 'q', OPTION_FLAG, NULL, "print names only", NULL,
-	  OPTION_HERE },
-	{ .name = NULL },
-};
-
 const struct command command_template_ls = {
 	.name = "template ls",
 	.arguments = "",
 	.help = "list the templates",
-	.options = list_rows,
+	.options = command_list_rows,
 	.failure_code = 1,
 	.run = list,
 };

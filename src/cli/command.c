@@ -10,6 +10,13 @@
 #include "base/own.h"
 #include "base/text.h"
 
+const struct option_row command_list_rows[] = {
+	{ "json", '\0', OPTION_FLAG, NULL, "print JSON", NULL, OPTION_HERE },
+	{ "quiet", 'q', OPTION_FLAG, NULL, "print names only", NULL,
+	  OPTION_HERE },
+	{ .name = NULL },
+};
+
 /* In the order of the help. */
 const struct command *const command_rows[] = {
 	&command_run,

@@ -51,5 +51,7 @@ extern const struct command command_template_ls;
 extern const struct command command_template_pull;
 extern const struct command command_template_rm;
 extern const struct command command_version;
+/* The options of every listing. */
+extern const struct option_row command_list_rows[];
 /* Recognised, not there yet; ends in a row without a name. */
 extern const struct command commands_later[];
