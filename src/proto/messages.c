@@ -102,6 +102,7 @@ static void encode_wake(struct writer *w, const struct message *m)
 	writer_bytes(w, m->wake.entropy, sizeof(m->wake.entropy));
 	writer_bytes(w, m->wake.machine_id, sizeof(m->wake.machine_id));
 	write_text(w, m->wake.hostname);
+	writer_u32(w, m->wake.shares);
 }
 
 static bool decode_wake(struct cursor *c, struct message *m)
@@ -110,7 +111,26 @@ static bool decode_wake(struct cursor *c, struct message *m)
 	copy_bytes(c, m->wake.entropy, sizeof(m->wake.entropy));
 	copy_bytes(c, m->wake.machine_id, sizeof(m->wake.machine_id));
 	m->wake.hostname = cursor_str(c);
+	m->wake.shares = cursor_u32(c);
 	return true;
+}
+
+static bool problem_fits(const char *problem)
+{
+	return !problem || strlen(problem) <= MESSAGE_PROBLEM_BYTES;
+}
+
+static void encode_awake(struct writer *w, const struct message *m)
+{
+	write_text(w, m->awake.problem);
+	if (!problem_fits(m->awake.problem))
+		w->bad = true;
+}
+
+static bool decode_awake(struct cursor *c, struct message *m)
+{
+	m->awake.problem = cursor_str(c);
+	return problem_fits(m->awake.problem);
 }
 
 static void encode_empty(struct writer *w, const struct message *m)
@@ -262,7 +282,7 @@ static const struct {
 } table[] = {
 	[MESSAGE_HELLO] = { "HELLO", encode_hello, decode_hello },
 	[MESSAGE_WAKE] = { "WAKE", encode_wake, decode_wake },
-	[MESSAGE_AWAKE] = { "AWAKE", encode_empty, decode_empty },
+	[MESSAGE_AWAKE] = { "AWAKE", encode_awake, decode_awake },
 	[MESSAGE_SESSION_START] = { "SESSION_START", encode_session_start,
 				    decode_session_start },
 	[MESSAGE_SESSION_STARTED] = { "SESSION_STARTED", encode_session_started,

@@ -23,11 +23,12 @@
 #define MESSAGE_ENTROPY_BYTES 64
 #define MESSAGE_MARKER_BYTES 32
 #define MESSAGE_ID_BYTES 16
+#define MESSAGE_PROBLEM_BYTES 256
 
 enum message_type {
 	MESSAGE_HELLO = 1,       /* guest: version, features, kernel release */
-	MESSAGE_WAKE,            /* host: clock, entropy, identity */
-	MESSAGE_AWAKE,           /* guest: done with WAKE */
+	MESSAGE_WAKE,            /* host: clock, entropy, identity, shares */
+	MESSAGE_AWAKE,           /* guest: done with WAKE, or what failed */
 	MESSAGE_SESSION_START,   /* host */
 	MESSAGE_SESSION_STARTED, /* guest: pid, or errno and what failed */
 	MESSAGE_SESSION_SIGNAL,  /* host */
@@ -64,6 +65,12 @@ struct message_wake {
 	uint8_t entropy[MESSAGE_ENTROPY_BYTES];
 	uint8_t machine_id[MESSAGE_ID_BYTES];
 	const char *hostname;
+	uint32_t shares; /* to be mounted before AWAKE */
+};
+
+struct message_awake {
+	/* "": all well. Not longer than MESSAGE_PROBLEM_BYTES; any bytes. */
+	const char *problem;
 };
 
 enum session_flags {
@@ -135,6 +142,7 @@ struct message {
 	union {
 		struct message_hello hello;
 		struct message_wake wake;
+		struct message_awake awake;
 		struct message_session_start session_start;
 		struct message_session_started session_started;
 		struct message_session_signal session_signal;

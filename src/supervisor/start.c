@@ -155,7 +155,18 @@ static void on_hello(struct sandbox *sandbox, const struct message_hello *hello)
 	start_send_wake(sandbox);
 }
 
-static void on_awake(struct sandbox *sandbox)
+/* The machine is of use without its folders, too. */
+static void note_problem(const char *problem)
+{
+	char text[2 * MESSAGE_PROBLEM_BYTES];
+
+	if (!problem[0])
+		return;
+	text_printable(problem, strlen(problem), text, sizeof(text));
+	log_limited(LOG_LEVEL_WARN, "shared folders: %s", text);
+}
+
+static void on_awake(struct sandbox *sandbox, const struct message_awake *awake)
 {
 	/* Later ones answer a WAKE that corrected the clock. */
 	if (sandbox->guest_awake)
@@ -165,6 +176,7 @@ static void on_awake(struct sandbox *sandbox)
 		return;
 	}
 	phases_end(&sandbox->phases, "wake");
+	note_problem(awake->problem);
 	if (sandbox->spec->goal == START_MAKE_WARM) {
 		sandbox->guest_awake = true;
 		send_prepare(sandbox);
@@ -178,7 +190,7 @@ void start_on_message(struct sandbox *sandbox, const struct message *message)
 	if (message->type == MESSAGE_HELLO)
 		on_hello(sandbox, &message->hello);
 	else if (message->type == MESSAGE_AWAKE)
-		on_awake(sandbox);
+		on_awake(sandbox, &message->awake);
 	else if (sandbox->spec->goal == START_MAKE_WARM &&
 		 sandbox->guest_awake && !sandbox->guest.frozen)
 		write_image(sandbox);

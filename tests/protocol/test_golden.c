@@ -219,7 +219,7 @@ static void no_file_is_left_out(void)
 
 static void fields_are_where_the_protocol_says(void)
 {
-	AUTO_BUFFER struct buffer start, wake, started;
+	AUTO_BUFFER struct buffer start, wake, awake, started;
 	struct message message;
 	const struct message_session_start *s = &message.session_start;
 	const char *text;
@@ -241,6 +241,11 @@ static void fields_are_where_the_protocol_says(void)
 	CHECK(message.wake.entropy[63] == 63);
 	CHECK(message.wake.machine_id[0] == 0xa0);
 	CHECK(!strcmp(message.wake.hostname, "box"));
+	CHECK(message.wake.shares == 2);
+
+	REQUIRE(!read_golden("awake", &awake));
+	REQUIRE(!message_decode(awake.data, awake.len, &message));
+	CHECK(!strcmp(message.awake.problem, "no fuse"));
 
 	REQUIRE(!read_golden("session_started", &started));
 	REQUIRE(!message_decode(started.data, started.len, &message));

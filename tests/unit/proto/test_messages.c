@@ -106,6 +106,28 @@ static void values_outside_their_enum_are_refused(void)
 	CHECK(message_decode(bytes, (size_t)len, &again) == -1);
 }
 
+static void a_problem_is_bounded_both_ways(void)
+{
+	struct message message = { .type = MESSAGE_AWAKE }, again;
+	char text[MESSAGE_PROBLEM_BYTES + 2];
+	uint8_t bytes[MESSAGE_PROBLEM_BYTES + 8];
+	long len;
+
+	memset(text, 'x', sizeof(text));
+	text[MESSAGE_PROBLEM_BYTES] = '\0';
+	message.awake.problem = text;
+	len = message_encode(&message, bytes, sizeof(bytes));
+	REQUIRE(len == 2 + MESSAGE_PROBLEM_BYTES + 1);
+	CHECK(message_decode(bytes, (size_t)len, &again) == 0);
+	CHECK(!strcmp(again.awake.problem, text));
+	bytes[len - 1] = 'x';
+	bytes[len] = '\0';
+	CHECK(message_decode(bytes, (size_t)len + 1, &again) == -1);
+	text[MESSAGE_PROBLEM_BYTES] = 'x';
+	text[MESSAGE_PROBLEM_BYTES + 1] = '\0';
+	CHECK(message_encode(&message, bytes, sizeof(bytes)) == -1);
+}
+
 static void unknown_types_are_refused(void)
 {
 	struct message message = { .type = MESSAGE_TYPES }, again;
@@ -117,7 +139,7 @@ static void unknown_types_are_refused(void)
 	CHECK(message_decode(bytes, 2, &again) == -1);
 	bytes[0] = MESSAGE_TYPES;
 	CHECK(message_decode(bytes, 2, &again) == -1);
-	bytes[0] = MESSAGE_AWAKE;
+	bytes[0] = MESSAGE_PREPARED;
 	CHECK(message_decode(bytes, 2, &again) == 0);
 	bytes[1] = 1;
 	CHECK(message_decode(bytes, 2, &again) == -1);
@@ -139,6 +161,7 @@ int main(void)
 	RUN(too_many_strings_are_refused_both_ways);
 	RUN(a_count_without_strings_is_refused);
 	RUN(values_outside_their_enum_are_refused);
+	RUN(a_problem_is_bounded_both_ways);
 	RUN(unknown_types_are_refused);
 	RUN(every_type_has_a_name);
 	return DONE();
