@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * config.c - what the supervisor tells bawn-files at its start
+ * config.c - what the launcher tells bawn-files at its start
  */
 #include "files/config.h"
 
 #include <errno.h>
 #include <fcntl.h>
 #include <jansson.h>
+#include <limits.h>
 #include <string.h>
 
 #include "base/buffer.h"
@@ -52,6 +53,13 @@ static int open_share(struct share *share, struct error *err)
 	return 0;
 }
 
+static uint32_t share_flags(bool read_only, bool overlay, bool gone)
+{
+	return (read_only ? RECORD_SHARE_READ_ONLY : 0U) |
+	       (overlay ? RECORD_SHARE_OVERLAY : 0U) |
+	       (gone ? RECORD_SHARE_GONE : 0U);
+}
+
 static int add_share(struct server *server, json_t *value, struct error *err)
 {
 	struct share *share = &server->shares[server->share_count];
@@ -59,14 +67,15 @@ static int add_share(struct server *server, json_t *value, struct error *err)
 	const char *path, *guest_path;
 	json_error_t why;
 	json_t *hide;
-	int read_only;
+	int read_only, overlay, gone;
 
 	if (server->share_count == NODE_SHARES_MAX)
 		return error_set(err, 0, "more than %d shares",
 				 NODE_SHARES_MAX);
 	if (json_unpack_ex(value, &why, JSON_STRICT,
-			   "{s:s, s:s, s:b, s:I, s:I, s:o}", "path", &path,
-			   "guest_path", &guest_path, "read_only", &read_only,
+			   "{s:s, s:s, s:b, s:b, s:b, s:I, s:I, s:o}", "path",
+			   &path, "guest_path", &guest_path, "read_only",
+			   &read_only, "overlay", &overlay, "gone", &gone,
 			   "quota_bytes", &bytes, "quota_inodes", &inodes,
 			   "hide", &hide) < 0)
 		return error_set(err, 0, "share: %s", why.text);
@@ -75,11 +84,14 @@ static int add_share(struct server *server, json_t *value, struct error *err)
 	*share = (struct share){ .path = xstrdup(path),
 				 .guest_path = xstrdup(guest_path),
 				 .root_fd = -1,
-				 .read_only = read_only,
+				 /* What is written over is never written to. */
+				 .read_only = read_only || overlay,
+				 .gone = gone,
+				 .flags = share_flags(read_only, overlay, gone),
 				 .quota_bytes = (uint64_t)bytes,
 				 .quota_inodes = (uint64_t)inodes };
 	server->share_count++;
-	if (open_share(share, err) < 0)
+	if (!gone && open_share(share, err) < 0)
 		return -1;
 	return add_patterns(share, hide, err);
 }
@@ -118,37 +130,74 @@ static int read_lists(struct server *server, json_t *shares, json_t *absent,
 	return 0;
 }
 
-static int read_rest(struct config *config, json_t *marker, json_t *memory,
+static int read_marker(const json_t *value, uint8_t marker[RECORD_MARKER_BYTES],
+		       struct error *err)
+{
+	if (json_is_null(value))
+		return 0;
+	if (!json_is_string(value) ||
+	    text_unhex(json_string_value(value), marker, RECORD_MARKER_BYTES) <
+		    0)
+		return error_set(err, 0, "marker: 64 hex digits");
+	return 1;
+}
+
+static int read_fd(const json_t *value, int *fd, struct error *err)
+{
+	*fd = -1;
+	if (json_is_null(value))
+		return 0;
+	if (!json_is_integer(value) || json_integer_value(value) < 0 ||
+	    json_integer_value(value) > INT_MAX)
+		return error_set(err, 0, "a descriptor is a number or null");
+	*fd = (int)json_integer_value(value);
+	return 0;
+}
+
+/* What the launcher adds to the list of shares. */
+static int read_rest(json_t *root, struct config *config, struct server *server,
 		     struct error *err)
 {
-	config->memory_fd = -1;
-	if (json_is_integer(memory))
-		config->memory_fd = (int)json_integer_value(memory);
-	if (json_is_null(marker))
-		return 0;
-	config->has_marker = true;
-	if (!json_is_string(marker) ||
-	    text_unhex(json_string_value(marker), config->marker,
-		       sizeof(config->marker)) < 0)
-		return error_set(err, 0, "marker: 64 hex digits");
-	return 0;
+	json_t *marker, *next_marker, *memory, *control, *state;
+	json_error_t why;
+	int has_marker;
+
+	if (json_unpack_ex(root, &why, 0, "{s:o, s:o, s:o, s:o, s:o}", "marker",
+			   &marker, "next_marker", &next_marker, "memory",
+			   &memory, "control", &control, "state", &state) < 0)
+		return error_set(err, 0, "%s", why.text);
+	has_marker = read_marker(marker, config->marker, err);
+	config->has_marker = has_marker > 0;
+	if (has_marker < 0 ||
+	    read_marker(next_marker, server->next_marker, err) < 0 ||
+	    read_fd(memory, &config->memory_fd, err) < 0 ||
+	    read_fd(control, &config->control_fd, err) < 0)
+		return -1;
+	return read_fd(state, &server->state_fd, err);
 }
 
 static int apply(json_t *root, struct config *config, struct server *server,
 		 struct error *err)
 {
-	json_t *shares, *absent, *marker, *memory;
+	json_t *shares, *absent, *guard, *rest[5];
 	json_int_t uid, gid;
 	json_error_t why;
+	int undo;
 
-	if (json_unpack_ex(root, &why, JSON_STRICT,
-			   "{s:o, s:o, s:I, s:I, s:o, s:o}", "shares", &shares,
-			   "absent", &absent, "guest_uid", &uid, "guest_gid",
-			   &gid, "marker", &marker, "memory", &memory) < 0)
+	if (json_unpack_ex(
+		    root, &why, JSON_STRICT,
+		    "{s:o, s:o, s:I, s:I, s:o, s:b, s:o, s:o, s:o, s:o, s:o}",
+		    "shares", &shares, "absent", &absent, "guest_uid", &uid,
+		    "guest_gid", &gid, "guard", &guard, "undo", &undo, "marker",
+		    &rest[0], "next_marker", &rest[1], "memory", &rest[2],
+		    "control", &rest[3], "state", &rest[4]) < 0)
 		return error_set(err, 0, "%s", why.text);
+	if (!json_is_object(guard) && !json_is_null(guard))
+		return error_set(err, 0, "guard: an object or null");
+	server->undo = undo;
 	server->guest.uid = (uint32_t)uid;
 	server->guest.gid = (uint32_t)gid;
-	if (read_rest(config, marker, memory, err) < 0)
+	if (read_rest(root, config, server, err) < 0)
 		return -1;
 	return read_lists(server, shares, absent, err);
 }
@@ -161,7 +210,8 @@ int config_read(int fd, struct config *config, struct server *server,
 	json_t *root;
 	int result;
 
-	*config = (struct config){ .memory_fd = -1 };
+	*config = (struct config){ .memory_fd = -1, .control_fd = -1 };
+	server->state_fd = -1;
 	if (fileio_read_fd(fd, &text, err) < 0)
 		return error_prefix(err, "start message");
 	root = json_loadb((const char *)text.data, text.len,

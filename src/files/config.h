@@ -1,15 +1,22 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * config.h - what the supervisor tells bawn-files at its start
+ * config.h - what the launcher tells bawn-files at its start
  *
  * One JSON object, read from a descriptor to its end, before the process locks
  * itself:
- *   "shares": [{"path", "guest_path", "read_only", "quota_bytes",
- *               "quota_inodes", "hide": [patterns]}]
+ *   "shares": [{"path", "guest_path", "read_only", "overlay", "gone",
+ *               "quota_bytes", "quota_inodes", "hide": [patterns]}]
+ *              overlay: the guest writes over it, on its own disk; gone: not
+ *              shared any more, the number stays taken
  *   "absent": [paths of folders that no share shows]
  *   "guest_uid", "guest_gid": who the host's owner is inside
+ *   "guard": an object, or null; "undo": keep what the guest changes
+ * and, from the launcher itself:
  *   "marker": 64 hex digits after a restore or a restart, else null
+ *   "next_marker": the marker of our successor, else null
  *   "memory": number of the descriptor that keeps the nodes, or null
+ *   "control": of the channel to the launcher (control.h), or null
+ *   "state": of the folder that keeps what outlives us, or null
  * Unknown keys are errors.
  */
 #pragma once
@@ -17,7 +24,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "files/record.h"
+#include "proto/record.h"
 
 struct error;
 struct server;
@@ -25,7 +32,8 @@ struct server;
 struct config {
 	bool has_marker;
 	uint8_t marker[RECORD_MARKER_BYTES];
-	int memory_fd; /* -1: none */
+	int memory_fd;  /* these are -1 for none */
+	int control_fd; /* the server's: server.h */
 };
 
 /* Opens the shares into server. */

@@ -6,7 +6,7 @@
 
 #include <string.h>
 
-#include "files/record.h"
+#include "proto/record.h"
 
 #define HEADERS (RECORD_HEADER_BYTES + sizeof(struct fuse_out_header))
 

@@ -2,10 +2,11 @@
 /*
  * main.c - bawn-files: the shared folders, served to one guest
  *
- * Descriptors: 2 log, 3 the files port, 4 the start message (config.h), and
- * the memory file that keeps the nodes where the start message names it.
- * Sources: "files port" (records of the guest), "host changes" (inotify), the
- * timer "sweep", SIGTERM.
+ * Descriptors: 2 log, 3 the files port, 4 the start message (config.h), which
+ * names others: the memory file that keeps the nodes, the channel to the
+ * launcher, the folder of what outlives this process.
+ * Sources: "files port" (records of the guest), "host changes" (inotify),
+ * "launcher" (control.h), the timer "sweep", SIGTERM.
  *
  * SIGTERM is a planned end: what was answered is written out, and a successor
  * goes on with the same memory file.
@@ -40,7 +41,8 @@ static int prepare(struct server *server, struct loop *loop, struct error *err)
 	if (config_read(CONFIG_FD, &config, server, err) < 0)
 		return -1;
 	close(CONFIG_FD);
-	if (server_init(server, loop, PORT_FD, config.memory_fd, err) < 0)
+	if (server_init(server, loop, PORT_FD, config.memory_fd,
+			config.control_fd, err) < 0)
 		return -1;
 	if (config.has_marker)
 		port_expect_marker(&server->port, config.marker);

@@ -56,6 +56,8 @@ int op_init(struct op *op)
 		out.flags = (uint32_t)(in->flags & wanted_features);
 		node_table_clear(op->server->nodes, op->share_index);
 		op->share->initialised = true;
+		control_say(&op->server->control, "initialised %u",
+			    op->share_index);
 	}
 	if (in->max_readahead < out.max_readahead)
 		out.max_readahead = in->max_readahead;

@@ -82,6 +82,9 @@ static int serve(struct op *op, const struct row *row)
 {
 	struct server *server = op->server;
 
+	/* A mount that lives on because something in it is open. */
+	if (op->share->gone)
+		return -ENODEV;
 	if (!op->share->initialised && !(row->flags & OP_EARLY))
 		return -EIO;
 	if (!(row->flags & OP_NO_NODE)) {

@@ -68,7 +68,8 @@ bool policy_is_read_only(const struct server *server, const struct statx *st)
 	for (unsigned i = 0; i < server->share_count; i++) {
 		struct node *root = node_at(server->nodes, i + 1);
 
-		if (server->shares[i].read_only && same_inode(&root->key, st))
+		if (server->shares[i].read_only && !server->shares[i].gone &&
+		    same_inode(&root->key, st))
 			return true;
 	}
 	return false;

@@ -14,7 +14,7 @@
 #include <stdint.h>
 
 #include "base/loop.h"
-#include "files/record.h"
+#include "proto/record.h"
 
 struct error;
 struct port;

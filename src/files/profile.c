@@ -111,12 +111,17 @@ static const char *const syscalls[] = {
 static int take_owner(const struct server *server, unsigned *namespaces,
 		      struct error *err)
 {
+	unsigned first = 0;
 	struct stat st;
 
 	if (geteuid() != 0)
 		return 0;
-	if (fstat(server->shares[0].root_fd, &st) < 0)
-		return error_set(err, errno, "%s", server->shares[0].path);
+	while (first + 1 < server->share_count && server->shares[first].gone)
+		first++;
+	if (server->shares[first].gone)
+		return error_set(err, 0, "no share is left");
+	if (fstat(server->shares[first].root_fd, &st) < 0)
+		return error_set(err, errno, "%s", server->shares[first].path);
 	if (st.st_uid != 0)
 		return isolate_drop_to(st.st_uid,
 				       st.st_gid ? st.st_gid : st.st_uid,
@@ -137,21 +142,30 @@ static int limit_descriptors(struct error *err)
 
 int profile_enter(struct server *server, struct error *err)
 {
-	struct isolate_path paths[NODE_SHARES_MAX + 1] = { 0 };
+	struct isolate_path paths[NODE_SHARES_MAX + 2] = { 0 };
 	struct isolate_profile profile = {
 		.name = "bawn-files",
 		.namespaces = NAMESPACES,
 		.paths = paths,
 		.syscalls = syscalls,
 	};
-	unsigned i;
+	size_t count = 0;
 
-	for (i = 0; i < server->share_count; i++) {
-		paths[i].fd = server->shares[i].root_fd;
-		paths[i].access = server->shares[i].read_only ? ISOLATE_READ
-							      : ISOLATE_WRITE;
+	for (unsigned i = 0; i < server->share_count; i++) {
+		const struct share *share = &server->shares[i];
+
+		if (!share->gone)
+			paths[count++] = (struct isolate_path){
+				.fd = share->root_fd,
+				.access = share->read_only ? ISOLATE_READ
+							   : ISOLATE_WRITE
+			};
 	}
-	paths[i].fd = -1;
+	if (server->state_fd >= 0)
+		paths[count++] =
+			(struct isolate_path){ .fd = server->state_fd,
+					       .access = ISOLATE_WRITE };
+	paths[count].fd = -1;
 	if (limit_descriptors(err) < 0 ||
 	    take_owner(server, &profile.namespaces, err) < 0 ||
 	    isolate_early(0, err) < 0)

@@ -29,12 +29,14 @@ static int send_welcome(struct server *server)
 
 	writer_u32(&w, RECORD_VERSION);
 	writer_u32(&w, server->share_count);
+	writer_bytes(&w, server->next_marker, sizeof(server->next_marker));
 	for (unsigned i = 0; i < server->share_count; i++) {
+		const struct share *share = &server->shares[i];
 		struct node *root = node_table_by_id(server->nodes, i, 1);
 
-		writer_u32(&w, server->shares[i].read_only ? 1 : 0);
-		writer_u32(&w, root ? root->type : 0);
-		writer_str(&w, server->shares[i].guest_path);
+		writer_u32(&w, share->flags);
+		writer_u32(&w, root && !share->gone ? root->type : 0);
+		writer_str(&w, share->guest_path);
 	}
 	if (w.bad || writer_len(&w) > RECORD_PAYLOAD_MAX)
 		return -1;
@@ -125,6 +127,11 @@ static int init_roots(struct server *server, struct error *err)
 		struct node_key key;
 		struct statx st;
 
+		server->root_fds[i] = share->root_fd;
+		if (share->gone) {
+			node_table_clear(server->nodes, i);
+			continue;
+		}
 		if (statx(share->root_fd, "", AT_EMPTY_PATH, SHARE_STATX, &st) <
 		    0)
 			return error_set(err, errno, "%s", share->path);
@@ -132,14 +139,13 @@ static int init_roots(struct server *server, struct error *err)
 		share->root_dev = key.dev;
 		share->owner_uid = st.stx_uid;
 		share->owner_gid = st.stx_gid;
-		server->root_fds[i] = share->root_fd;
 		node_table_set_root(server->nodes, &key, st.stx_mode & S_IFMT);
 	}
 	return 0;
 }
 
 int server_init(struct server *server, struct loop *loop, int port_fd,
-		int memory_fd, struct error *err)
+		int memory_fd, int control_fd, struct error *err)
 {
 	server->loop = loop;
 	server->sweep = (struct timer){ .name = "sweep", .on_fire = on_sweep };
@@ -156,12 +162,14 @@ int server_init(struct server *server, struct loop *loop, int port_fd,
 	server->port.on_room = on_room;
 	server->port.on_end = on_end;
 	server->port.ctx = server;
+	control_init(&server->control, control_fd);
 	return watch_init(server, err);
 }
 
 int server_start(struct server *server, struct error *err)
 {
-	if (watch_start(server, err) < 0)
+	if (watch_start(server, err) < 0 ||
+	    control_start(&server->control, server->loop, err) < 0)
 		return -1;
 	return port_start(&server->port, server->loop, err);
 }
@@ -172,11 +180,13 @@ void server_release(struct server *server)
 	node_fds_drop_all(&server->fds);
 	watch_release(server);
 	port_release(&server->port);
+	control_release(&server->control);
 	node_table_free(server->nodes);
 	for (unsigned i = 0; i < server->share_count; i++) {
 		free(server->shares[i].path);
 		free(server->shares[i].guest_path);
 		hide_list_release(&server->shares[i].hide);
-		close(server->shares[i].root_fd);
+		if (!server->shares[i].gone)
+			close(server->shares[i].root_fd);
 	}
 }

@@ -9,6 +9,7 @@
 #include <stdint.h>
 
 #include "base/loop.h"
+#include "files/control.h"
 #include "files/node_fds.h"
 #include "files/node_table.h"
 #include "files/port.h"
@@ -31,7 +32,11 @@ struct server {
 	struct share_guest guest;
 	struct node_key absent[SERVER_ABSENT_MAX]; /* bawn's own folders */
 	size_t absent_count;
-	bool greeted;                         /* HELLO was answered */
+	struct control control;
+	uint8_t next_marker[RECORD_MARKER_BYTES]; /* zeros: no successor */
+	int state_fd; /* borrowed: folder of what outlives us; or -1 */
+	bool undo;    /* keep what the guest changes there */
+	bool greeted; /* HELLO was answered */
 	uint8_t entries[SERVER_ENTRIES_BYTES] /* of one folder read */
 		__attribute__((aligned(8)));
 	char path[NODE_PATH_MAX]; /* scratch of policy.c */
@@ -39,7 +44,7 @@ struct server {
 
 /* After the shares are opened and before the process is locked. */
 int server_init(struct server *server, struct loop *loop, int port_fd,
-		int memory_fd, struct error *err);
+		int memory_fd, int control_fd, struct error *err);
 int server_start(struct server *server, struct error *err);
 void server_release(struct server *server);
 /* Something was opened for writing: see to it that it is closed again. */

@@ -20,6 +20,8 @@ struct share {
 	char *guest_path; /* owned; where the relay mounts it */
 	int root_fd;      /* owned, O_PATH */
 	bool read_only;
+	bool gone;                     /* not shared any more; no root_fd */
+	uint32_t flags;                /* as WELCOME says: record.h */
 	bool initialised;              /* INIT was answered */
 	uint32_t owner_uid, owner_gid; /* of the root: `agent` inside */
 	uint64_t root_dev;

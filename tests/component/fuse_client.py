@@ -17,7 +17,7 @@ TOP = os.path.realpath(os.path.join(os.path.dirname(__file__), "..", ".."))
 BINARY = os.environ.get("BAWN_FILES",
                         os.path.join(TOP, os.environ.get("BAWN_BUILD", "build"),
                                      "src/files/bawn-files"))
-HELLO, WELCOME, FUSE, DROP = 1, 2, 3, 4
+HELLO, WELCOME, FUSE, DROP, TICKET = 1, 2, 3, 4, 5
 OPS = {name: number for number, name in {
     1: "LOOKUP", 2: "FORGET", 3: "GETATTR", 4: "SETATTR", 5: "READLINK", 6: "SYMLINK",
     8: "MKNOD", 9: "MKDIR", 10: "UNLINK", 11: "RMDIR", 12: "RENAME", 13: "LINK", 14: "OPEN",
@@ -63,25 +63,29 @@ class Notice:
 
 
 def share(path, **more):
-    return {"path": str(path), "guest_path": str(path), "read_only": False, "quota_bytes": 0,
-            "quota_inodes": 0, "hide": [], **more}
+    return {"path": str(path), "guest_path": str(path), "read_only": False, "overlay": False,
+            "gone": False, "quota_bytes": 0, "quota_inodes": 0, "hide": [], **more}
 
 
 class Files:
     """One bawn-files and the connection to it."""
 
     def __init__(self, shares, uid=None, absent=(), marker=None, memory=None,
-                 initialised=0, start=True):
+                 initialised=0, start=True, next_marker=None, control=None, state=None,
+                 **more):
         ours, theirs = socket.socketpair()
         ours.settimeout(20)
         self.socket, self.unique, self.buffer, self.position = ours, 2, b"", 0
         self.notices, self.replies, self.raw = [], {}, []
         self.lock = threading.Lock()
         config = {"shares": shares, "absent": [str(path) for path in absent],
-                  "guest_uid": 1000, "guest_gid": 1000, "marker": marker,
-                  "memory": 5 if memory is not None else None}
+                  "guest_uid": 1000, "guest_gid": 1000, "guard": None, "undo": False,
+                  "marker": marker, "next_marker": next_marker,
+                  "memory": 5 if memory is not None else None,
+                  "control": 6 if control is not None else None,
+                  "state": 7 if state is not None else None, **more}
         reading, writing = os.pipe()
-        self.process = self._spawn(theirs.fileno(), reading, memory, uid)
+        self.process = self._spawn((theirs.fileno(), reading, memory, control, state), uid)
         theirs.close()
         os.close(reading)
         with os.fdopen(writing, "w") as file:
@@ -94,18 +98,21 @@ class Files:
                 if not initialised >> index & 1:
                     self.init(share=index)
 
-    def _spawn(self, port, config, memory, uid):
+    def _spawn(self, fds, uid):
         def place():
             # Out of the way first: the numbers may be each other's.
-            fds = [os.dup2(fd, 40 + i, True) for i, fd in
-                   enumerate(fd for fd in (port, config, memory) if fd is not None)]
             for i, fd in enumerate(fds):
-                os.dup2(fd, 3 + i, True)
+                if fd is not None:
+                    os.dup2(fd, 40 + i, True)
+            os.closerange(3, 40)
+            for i, fd in enumerate(fds):
+                if fd is not None:
+                    os.dup2(40 + i, 3 + i, True)
             if uid is not None:
                 os.setgroups([])
                 os.setresgid(uid, uid, uid)
                 os.setresuid(uid, uid, uid)
-            os.closerange(3 + len(fds), 100)
+            os.closerange(40, 100)
         return subprocess.Popen([BINARY], preexec_fn=place, close_fds=False,
                                 stdin=subprocess.DEVNULL, stderr=subprocess.PIPE,
                                 # The leak check at the end needs calls that seccomp forbids.
@@ -138,7 +145,7 @@ class Files:
         return self.buffer[start:self.position]
 
     def hello(self, initialised=0):
-        self.send_record(HELLO, struct.pack("<IIQ", 1, 0, initialised))
+        self.send_record(HELLO, struct.pack("<IIQ", 2, 0, initialised))
         while True:
             kind, _, payload = self.read_record()
             if kind == WELCOME:

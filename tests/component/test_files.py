@@ -451,3 +451,48 @@ def test_the_plain_kernel_version_is_refused(place):
     files.init()
     assert files.call("LOOKUP", ROOT, name_of("x"))[0] == 0
     place.check()
+
+
+def test_welcome_names_the_shares_and_the_next_server(place):
+    ours, theirs = socket.socketpair()
+    ours.settimeout(10)
+    for name in "abc":
+        place.folder(name)
+    place.put("b/file", "text")
+    shares = [share(place.host("a"), read_only=True), share(place.host("b"), overlay=True),
+              share("/no/such/place", gone=True), share(place.host("c"))]
+    marker = os.urandom(32)
+    files = place.serve(shares, next_marker=marker.hex(), control=theirs.fileno(), start=False)
+    theirs.close()
+    files.hello(initialised=1 << 2)
+    assert struct.unpack_from("<II", files.welcome) == (2, 4)
+    assert files.welcome[8:40] == marker
+    rest, found = files.welcome[40:], []
+    while rest:
+        path, rest = rest[8:].split(b"\0", 1)[0], rest
+        found.append(struct.unpack_from("<II", rest) + (path.decode(),))
+        rest = rest[8 + len(path) + 1:]
+    assert found == [(1, stat.S_IFDIR, place.host("a")), (2, stat.S_IFDIR, place.host("b")),
+                     (4, 0, "/no/such/place"), (0, stat.S_IFDIR, place.host("c"))]
+    for index in (0, 1, 3):
+        files.init(share=index)
+    lines = b""
+    while lines.count(b"\n") < 3:
+        lines += ours.recv(100)
+    assert lines == b"initialised 0\ninitialised 1\ninitialised 3\n"
+    # An overlay is never written to, and what is gone answers.
+    node = files.lookup("file", share=1).node
+    refused(errno.EROFS, files.write, node, b"x", share=1)
+    assert files.call("GETATTR", ROOT, bytes(16), 2)[0] == errno.ENODEV
+    assert files.call("INIT", 0, struct.pack("<IIIII", 7, 38, 0, 0, 0) + bytes(44), 2)[0] \
+        == errno.ENODEV
+    # Only an undo journal can set a mark.
+    ours.sendall(b"mark one\nmark " + b"x" * 201 + b"\nrubbish\n")
+    answers = b""
+    while answers.count(b"\n") < 2:
+        answers += ours.recv(1000)
+    assert [line.split(b" ")[0] for line in answers.splitlines()] == [b"failed", b"failed"]
+    # It does not outlive its launcher.
+    ours.close()
+    assert files.process.wait(timeout=10) == 0
+    place.check()

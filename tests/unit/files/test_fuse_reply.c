@@ -6,7 +6,7 @@
 
 #include <errno.h>
 
-#include "files/record.h"
+#include "proto/record.h"
 #include "lib/tap.h"
 
 #define HEADERS (RECORD_HEADER_BYTES + sizeof(struct fuse_out_header))

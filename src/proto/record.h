@@ -2,7 +2,7 @@
 /*
  * record.h - the envelope of everything on the files port (PROTOCOL.md)
  *
- * Pure; shared by the reply builder, the port and its tests.
+ * Pure; shared by bawn-files, the relay in the guest and their tests.
  */
 #pragma once
 
@@ -12,7 +12,7 @@
 #define RECORD_HEADER_BYTES 8
 #define RECORD_PAYLOAD_MAX ((1U << 20) + 4096)
 #define RECORD_MARKER_BYTES 32
-#define RECORD_VERSION 1
+#define RECORD_VERSION 2
 #define RECORD_HELLO_BYTES 16
 
 enum record_type {
@@ -20,8 +20,15 @@ enum record_type {
 	RECORD_WELCOME = 2, /* host: version and the list of shares */
 	RECORD_FUSE = 3,    /* both: one FUSE message */
 	RECORD_DROP = 4,    /* host: drop every cache of this share */
+	RECORD_TICKET = 5,  /* host: an operation that raises an event inside */
 
 	RECORD_TYPES,
+};
+
+enum record_share_flag {
+	RECORD_SHARE_READ_ONLY = 1 << 0,
+	RECORD_SHARE_OVERLAY = 1 << 1, /* written over it, not to it */
+	RECORD_SHARE_GONE = 1 << 2,    /* its number stays taken */
 };
 
 struct record {
@@ -32,6 +39,7 @@ struct record {
 
 struct record_hello {
 	uint32_t version;
+	uint32_t notifier;    /* thread number of the notifier; 0: none */
 	uint64_t initialised; /* bit n: share n answered INIT already */
 };
 

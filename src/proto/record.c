@@ -2,7 +2,7 @@
 /*
  * record.c - the envelope of everything on the files port
  */
-#include "files/record.h"
+#include "proto/record.h"
 
 #include "proto/cursor.h"
 
@@ -34,8 +34,7 @@ int record_hello_decode(const void *bytes, size_t len,
 	struct cursor c = cursor_over(bytes, len);
 
 	hello->version = cursor_u32(&c);
-	if (cursor_u32(&c) != 0)
-		return -1;
+	hello->notifier = cursor_u32(&c);
 	hello->initialised = cursor_u64(&c);
 	return cursor_done(&c) ? 0 : -1;
 }
