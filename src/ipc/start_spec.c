@@ -84,6 +84,8 @@ static const struct field fields[] = {
 	NUMBER(boot_timeout_ms, 0, UINT32_MAX),
 	FIELD(remove_at_end, FIELD_FLAG),
 	FIELD(agent_once, FIELD_FLAG),
+	FIELD(files, FIELD_TEXT_NULL),
+	NUMBER(shares, 0, START_SHARES_MAX),
 };
 
 static json_t *encode_disks(const struct start_spec *spec)
@@ -239,6 +241,30 @@ static bool is_hex(const char *text, size_t digits)
 	       strspn(text, "0123456789abcdef") == digits;
 }
 
+/* Its inside is bawn-files' to judge; here only that it says what we do. */
+static int check_files(const struct start_spec *spec, struct error *err)
+{
+	json_t *object;
+	size_t count;
+	bool fits;
+
+	if (!spec->files)
+		return spec->shares ? error_set(err, 0,
+						"start line: shares, no files")
+				    : 0;
+	object = json_loads(spec->files, JSON_REJECT_DUPLICATES, NULL);
+	count = json_array_size(json_object_get(object, "shares"));
+	fits = json_is_object(object) && count == spec->shares;
+	json_decref(object);
+	if (!fits || !count)
+		return error_set(err, 0, "start line: files: not %u shares",
+				 spec->shares);
+	if (spec->goal == START_MAKE_WARM)
+		return error_set(err, 0,
+				 "start line: make-warm shares nothing");
+	return 0;
+}
+
 /* What the goal needs is there; the supervisor need not ask again. */
 static int check_spec(const struct start_spec *spec, struct error *err)
 {
@@ -259,7 +285,7 @@ static int check_spec(const struct start_spec *spec, struct error *err)
 		return error_set(err, 0,
 				 "start line: %s needs kernel and initramfs",
 				 goals[spec->goal]);
-	return 0;
+	return check_files(spec, err);
 }
 
 static int decode_object(const json_t *object, struct start_spec *spec,

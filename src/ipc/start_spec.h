@@ -30,6 +30,7 @@ enum start_accel {
 };
 
 #define START_DISKS_MAX 16
+#define START_SHARES_MAX 64
 /*
  * Raised whenever the supervisor builds another machine from the same spec
  * (devices, firmware): part of the key of warm images. A unit test notices.
@@ -63,6 +64,8 @@ struct start_spec {
 	unsigned boot_timeout_ms;
 	bool remove_at_end; /* --rm: delete the folder when the VM is gone */
 	bool agent_once;    /* power off when the main session has ended */
+	char *files; /* JSON object for bawn-files: its "shares", …; or NULL */
+	unsigned shares; /* how many these are; also told to the guest */
 };
 
 /*

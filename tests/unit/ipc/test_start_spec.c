@@ -35,6 +35,8 @@ static struct start_spec restore_spec(void)
 		.gid = 4294967294u,
 		.boot_timeout_ms = 60000,
 		.agent_once = true,
+		.files = "{\"shares\":[{},{}]}",
+		.shares = 2,
 	};
 }
 
@@ -56,6 +58,7 @@ static void a_spec_comes_back_as_it_was(void)
 	CHECK(!strcmp(again.marker, ID ID));
 	CHECK(again.uid == 1879048192 && again.gid == 4294967294u);
 	CHECK(!again.remove_at_end && again.agent_once);
+	CHECK(!strcmp(again.files, spec.files) && again.shares == 2);
 	start_spec_release(&again);
 	CHECK(!again.name && again.disk_count == 0);
 }
@@ -92,7 +95,7 @@ static void missing_and_unknown_keys_are_refused(void)
 
 	json_object_foreach(object, key, value)
 		CHECK(decode_with(key, NULL) == -1);
-	CHECK(json_object_size(object) == 23);
+	CHECK(json_object_size(object) == 25);
 	json_decref(object);
 	CHECK(decode_with("extra", json_null()) == -1);
 	CHECK(decode_with("cpus", json_integer(4)) == 0);
@@ -131,6 +134,19 @@ static void values_out_of_range_are_refused(void)
 	CHECK(decode_with("id", json_string("0123")) == -1);
 	CHECK(decode_with("marker", json_string(ID)) == -1);
 	CHECK(decode_with("marker", json_string(ID ID "0")) == -1);
+}
+
+static void shares_are_counted(void)
+{
+	CHECK(decode_with("shares", json_integer(1)) == -1);
+	CHECK(decode_with("shares", json_integer(65)) == -1);
+	CHECK(decode_with("files", json_null()) == -1);
+	CHECK(decode_with("files", json_string("[]")) == -1);
+	CHECK(decode_with("files", json_string("{}")) == -1);
+	CHECK(decode_with("files", json_string("{\"shares\":[]}")) == -1);
+	CHECK(decode_with("files", json_string("{\"shares\":[1,2")) == -1);
+	CHECK(decode_with("files", json_pack("{s:[]}", "shares")) == -1);
+	CHECK(decode_with("files", json_string("{\"shares\":[1,2]}")) == 0);
 }
 
 static void a_goal_has_what_it_needs(void)
@@ -176,6 +192,7 @@ int main(void)
 	RUN(missing_and_unknown_keys_are_refused);
 	RUN(wrong_types_are_refused);
 	RUN(values_out_of_range_are_refused);
+	RUN(shares_are_counted);
 	RUN(a_goal_has_what_it_needs);
 	RUN(what_is_not_an_object_is_refused);
 	RUN(a_path_that_is_not_utf8_cannot_be_sent);
