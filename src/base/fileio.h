@@ -50,3 +50,8 @@ int fileio_is_locked(int dirfd, const char *name);
 
 /* Copies with holes kept; reflink where the file system can. */
 int fileio_copy_sparse(int from, int to, struct error *err);
+/*
+ * The first `size` bytes into an empty file, without ioctl(): for a process
+ * that may not call it. copy_file_range() shares blocks where it can.
+ */
+int fileio_copy_data(int from, int to, off_t size, struct error *err);

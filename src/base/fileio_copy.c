@@ -74,9 +74,12 @@ static int copy_range(int from, int to, off_t start, off_t end,
 	return 0;
 }
 
-static int copy_data(int from, int to, off_t size, struct error *err)
+int fileio_copy_data(int from, int to, off_t size, struct error *err)
 {
 	off_t start, end;
+
+	if (ftruncate(to, size) < 0)
+		return error_set(err, errno, "truncate");
 
 	for (off_t pos = 0; pos < size; pos = end) {
 		start = lseek(from, pos, SEEK_DATA);
@@ -111,7 +114,5 @@ int fileio_copy_sparse(int from, int to, struct error *err)
 		return error_set(err, errno, "truncate");
 	if (ioctl(to, FICLONE, from) == 0)
 		return 0;
-	if (ftruncate(to, st.st_size) < 0)
-		return error_set(err, errno, "truncate");
-	return copy_data(from, to, st.st_size, err);
+	return fileio_copy_data(from, to, st.st_size, err);
 }

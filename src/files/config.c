@@ -194,7 +194,7 @@ static int apply(json_t *root, struct config *config, struct server *server,
 		return error_set(err, 0, "%s", why.text);
 	if (!json_is_object(guard) && !json_is_null(guard))
 		return error_set(err, 0, "guard: an object or null");
-	server->undo = undo;
+	server->undo.wanted = undo;
 	server->guest.uid = (uint32_t)uid;
 	server->guest.gid = (uint32_t)gid;
 	if (read_rest(root, config, server, err) < 0)

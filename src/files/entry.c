@@ -49,6 +49,9 @@ void entry_attr(struct op *op, struct node *node, const struct statx *st,
 	*out = (struct fuse_attr_out){ .attr_valid =
 					       attr_seconds(op, node, st) };
 	share_attr(op->share, &op->server->guest, st, &out->attr);
+	/* A name that it may have where undo keeps it is no name inside. */
+	if (node->flags & NODE_ORPHAN)
+		out->attr.nlink = 0;
 }
 
 struct node *entry_known(struct op *op, const struct statx *st)

@@ -68,6 +68,7 @@ static int set_mode(struct op *op)
 		return -errno;
 	mode = share_new_mode(op->request->in.setattr.mode, op->node->type,
 			      st.st_mode);
+	undo_change(op->server, op->node, UNDO_META);
 	text_format(number, sizeof(number), "%d", fd);
 	return chmod(number, mode) < 0 ? -errno : 0;
 }
@@ -83,6 +84,7 @@ static int set_size(struct op *op)
 	fd = node_fds_data(&op->server->fds, op->node, NODE_FD_WRITE);
 	if (fd < 0)
 		return fd;
+	undo_change(op->server, op->node, UNDO_DATA);
 	if (fstat(fd, &before) < 0 || ftruncate(fd, (off_t)size) < 0 ||
 	    fstat(fd, &after) < 0)
 		return -errno;
@@ -119,7 +121,13 @@ static int set_times(struct op *op)
 			       in->atimensec);
 	times[1] = wanted_time(in, FATTR_MTIME, FATTR_MTIME_NOW, in->mtime,
 			       in->mtimensec);
-	return utimensat(fd, "", times, AT_EMPTY_PATH) < 0 ? -errno : 0;
+	undo_change(op->server, op->node, UNDO_META);
+	if (utimensat(fd, "", times, AT_EMPTY_PATH) < 0)
+		return -errno;
+	/* While it is open for writing that comes when it is closed. */
+	if (!(op->node->fd_rights & NODE_FD_WRITE))
+		undo_settle(op->server, op->node);
+	return 0;
 }
 
 static const struct {

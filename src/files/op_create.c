@@ -13,14 +13,18 @@
 #include "base/text.h"
 #include "files/entry.h"
 
-/* The folder's descriptor, when `name` of this type may be made in it. */
-static int begin(struct op *op, mode_t type)
+/*
+ * The folder's descriptor, when `name` of this type may be made in it: a link
+ * to a target, or one more name of `linked`.
+ */
+static int begin(struct op *op, mode_t type, const char *target,
+		 struct node *linked)
 {
 	struct policy_change change = { .what = POLICY_CREATE,
 					.node = op->node,
 					.name = op->request->name,
 					.type = type };
-	int refused;
+	int refused, fd;
 
 	if (op->node->type != S_IFDIR)
 		return -ENOTDIR;
@@ -28,14 +32,31 @@ static int begin(struct op *op, mode_t type)
 	if (refused)
 		return refused;
 	watch_folder(op->server, op->node);
-	return node_fds_folder(&op->server->fds, op->node);
+	fd = node_fds_folder(&op->server->fds, op->node);
+	if (fd >= 0 && linked)
+		undo_linking(op->server, op->node, fd, change.name, linked);
+	else if (fd >= 0)
+		undo_creating(op->server, op->node, fd, change.name, type,
+			      target);
+	return fd;
 }
 
 static int finish(struct op *op)
 {
+	undo_done(op->server);
 	policy_created(op->server, op->share_index);
 	watch_own(op->server, op->node, op->request->name, IN_CREATE);
 	return entry_reply(op, op->node, op->request->name);
+}
+
+/* The same for what did not exist in any form. */
+static int finish_new(struct op *op)
+{
+	struct statx st;
+
+	if (entry_stat(op, op->node, op->request->name, &st) == 0)
+		undo_created(op->server, op->share_index, &st);
+	return finish(op);
 }
 
 int op_mknod(struct op *op)
@@ -46,37 +67,37 @@ int op_mknod(struct op *op)
 	/* No devices; and a FIFO would hold up who reads it on the host. */
 	if (type != S_IFREG && type != S_IFSOCK && type != 0)
 		return -EPERM;
-	fd = begin(op, S_IFREG);
+	fd = begin(op, type ? type : S_IFREG, NULL, NULL);
 	if (fd < 0)
 		return fd;
 	if (mknodat(fd, op->request->name,
 		    type | share_new_mode(op->request->in.mknod.mode, type, 0),
 		    0) < 0)
 		return -errno;
-	return finish(op);
+	return finish_new(op);
 }
 
 int op_mkdir(struct op *op)
 {
-	int fd = begin(op, S_IFDIR);
+	int fd = begin(op, S_IFDIR, NULL, NULL);
 
 	if (fd < 0)
 		return fd;
 	if (mkdirat(fd, op->request->name,
 		    share_new_mode(op->request->in.mkdir.mode, S_IFDIR, 0)) < 0)
 		return -errno;
-	return finish(op);
+	return finish_new(op);
 }
 
 int op_symlink(struct op *op)
 {
-	int fd = begin(op, S_IFLNK);
+	int fd = begin(op, S_IFLNK, op->request->name2, NULL);
 
 	if (fd < 0)
 		return fd;
 	if (symlinkat(op->request->name2, fd, op->request->name) < 0)
 		return -errno;
-	return finish(op);
+	return finish_new(op);
 }
 
 /*
@@ -97,6 +118,7 @@ static int create_existing(struct op *op, struct node *node)
 	if (fd < 0)
 		return fd;
 	server_wrote(op->server);
+	undo_change(op->server, node, UNDO_DATA);
 	return ftruncate(fd, 0) < 0 ? -errno : 0;
 }
 
@@ -140,7 +162,7 @@ int op_create(struct op *op)
 {
 	const struct fuse_create_in *in = &op->request->in.create;
 	const char *name = op->request->name;
-	int dir = begin(op, S_IFREG), failed;
+	int dir = begin(op, S_IFREG, NULL, NULL), failed;
 	struct fuse_entry_out entry;
 	AUTO_CLOSE int fd = -1;
 	struct node *node;
@@ -156,10 +178,12 @@ int op_create(struct op *op)
 		return open_existing(op);
 	if (fd < 0)
 		return -errno;
+	undo_done(op->server);
 	policy_created(op->server, op->share_index);
 	watch_own(op->server, op->node, name, IN_CREATE);
 	if (statx(fd, "", AT_EMPTY_PATH, SHARE_STATX, &st) < 0)
 		return -errno;
+	undo_created(op->server, op->share_index, &st);
 	failed = entry_give(op, op->node, name, &st, &entry, &node);
 	if (failed)
 		return failed;
@@ -185,7 +209,7 @@ int op_link(struct op *op)
 	refused = policy_change(server, &change);
 	if (refused)
 		return refused;
-	dir = begin(op, change.node->type);
+	dir = begin(op, change.node->type, NULL, change.node);
 	if (dir < 0)
 		return dir;
 	from = node_fds_path(&server->fds, change.node);

@@ -38,10 +38,14 @@ int op_read(struct op *op)
 static int begin_write(struct op *op, struct node *node)
 {
 	struct policy_change change = { .what = POLICY_CONTENT, .node = node };
-	int refused = policy_change(op->server, &change);
+	int refused = policy_change(op->server, &change), fd;
 
-	return refused ? refused
-		       : node_fds_data(&op->server->fds, node, NODE_FD_WRITE);
+	if (refused)
+		return refused;
+	fd = node_fds_data(&op->server->fds, node, NODE_FD_WRITE);
+	if (fd >= 0)
+		undo_change(op->server, node, UNDO_DATA);
+	return fd;
 }
 
 static uint64_t blocks_of(int fd)

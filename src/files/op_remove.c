@@ -77,7 +77,7 @@ static int remove_name(struct op *op, mode_t type, int flags)
 					.type = type };
 	struct victim victim;
 	struct statx st;
-	int fd, failed = policy_change(op->server, &change);
+	int fd, moved, failed = policy_change(op->server, &change);
 
 	if (!failed)
 		failed = entry_stat(op, op->node, name, &st);
@@ -90,8 +90,15 @@ static int remove_name(struct op *op, mode_t type, int flags)
 	fd = node_fds_folder(&op->server->fds, op->node);
 	if (fd < 0)
 		return fd;
-	if (unlinkat(fd, name, flags) < 0)
+	/* What fails for its type must not be moved out of the way. */
+	moved = !!(flags & AT_REMOVEDIR) == !!S_ISDIR(st.stx_mode)
+			? undo_removing(op->server, op->node, fd, name, &st)
+			: 0;
+	if (moved < 0)
+		return moved;
+	if (!moved && unlinkat(fd, name, flags) < 0)
 		return -errno;
+	undo_done(op->server);
 	watch_own(op->server, op->node, name, IN_DELETE);
 	bury(op, op->node, name, &victim);
 	return 0;
@@ -114,6 +121,7 @@ struct move {
 	struct victim victim;
 	struct statx st;  /* of what moves */
 	struct statx st2; /* of what is at the new name */
+	bool over;        /* there is something */
 };
 
 /* One end of an exchange, or the source of a move. */
@@ -163,6 +171,7 @@ static int check_move(struct op *op, struct move *move)
 		return 0;
 	if (failed)
 		return failed;
+	move->over = true;
 	failed = check_leaving(op, move->to, move->new_name, &move->st2);
 	if (!failed && (move->flags & RENAME_EXCHANGE))
 		failed = check_arriving(op, move->from, move->old_name);
@@ -199,6 +208,23 @@ static void note_move(struct op *op, struct move *move)
 		node_table_place(server->nodes, node, move->to, move->new_name);
 }
 
+static void note_undo(struct op *op, const struct move *move, int from, int to)
+{
+	const struct undo_move undo = {
+		.from = move->from,
+		.to = move->to,
+		.from_fd = from,
+		.to_fd = to,
+		.old_name = move->old_name,
+		.new_name = move->new_name,
+		.st = &move->st,
+		.over = move->over ? &move->st2 : NULL,
+		.flags = move->flags,
+	};
+
+	undo_moving(op->server, &undo);
+}
+
 static int rename_entry(struct op *op, uint64_t new_folder, unsigned flags)
 {
 	struct server *server = op->server;
@@ -220,8 +246,10 @@ static int rename_entry(struct op *op, uint64_t new_folder, unsigned flags)
 	to = node_fds_folder(&server->fds, move.to);
 	if (from < 0 || to < 0)
 		return from < 0 ? from : to;
+	note_undo(op, &move, from, to);
 	if (renameat2(from, move.old_name, to, move.new_name, flags) < 0)
 		return -errno;
+	undo_done(server);
 	/* Two names of one file: the kernel then does nothing at all. */
 	if (move.victim.exists && same_inode(&move.st, &move.st2))
 		return 0;

@@ -57,6 +57,7 @@ int op_setxattr(struct op *op)
 					request->data_len);
 	if (failed)
 		return failed;
+	undo_change(op->server, op->node, UNDO_META);
 	if (setxattr(number, request->name, request->data, request->data_len,
 		     (int)request->in.setxattr.flags) < 0)
 		return -errno;
@@ -71,6 +72,7 @@ int op_removexattr(struct op *op)
 
 	if (failed)
 		return failed;
+	undo_change(op->server, op->node, UNDO_META);
 	if (removexattr(number, op->request->name) < 0)
 		return -errno;
 	watch_own_node(op->server, op->node, IN_ATTRIB);

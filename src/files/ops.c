@@ -81,6 +81,7 @@ static const struct row *row_of(uint32_t opcode)
 static int serve(struct op *op, const struct row *row)
 {
 	struct server *server = op->server;
+	int result;
 
 	/* A mount that lives on because something in it is open. */
 	if (op->share->gone)
@@ -94,7 +95,10 @@ static int serve(struct op *op, const struct row *row)
 			return -ESTALE;
 	}
 	node_fds_begin_request(&server->fds);
-	return row->serve(op);
+	result = row->serve(op);
+	if (result < 0)
+		undo_cancel(server);
+	return result;
 }
 
 int ops_serve(struct server *server, unsigned share, const void *bytes,

@@ -147,8 +147,10 @@ void policy_removed(struct server *server, unsigned share, uint64_t blocks)
 void policy_node_gone(struct server *server, const struct node *node)
 {
 	struct stat st;
+	/* Kept for undo it still has a name, though none in a share. */
+	nlink_t left = server->undo.journal >= 0 ? 1 : 0;
 
 	if ((node->flags & NODE_ORPHAN) && node->fd >= 0 &&
-	    fstat(node->fd, &st) == 0 && st.st_nlink == 0)
+	    fstat(node->fd, &st) == 0 && st.st_nlink <= left)
 		policy_removed(server, node->key.share, (uint64_t)st.st_blocks);
 }

@@ -96,13 +96,21 @@ static void on_node_free(void *ctx, struct node *node)
 {
 	struct server *server = ctx;
 
+	if (node->fd_rights & NODE_FD_WRITE)
+		undo_settle(server, node);
 	policy_node_gone(server, node);
 	watch_forget(server, node);
 	node_fds_drop(&server->fds, node);
 }
 
+static int on_mark(void *ctx, const char *label, struct error *err)
+{
+	return undo_mark(ctx, label, err);
+}
+
 static void on_write_closed(void *ctx, struct node *node)
 {
+	undo_settle(ctx, node);
 	watch_own_node(ctx, node, IN_CLOSE_WRITE);
 }
 
@@ -149,6 +157,7 @@ int server_init(struct server *server, struct loop *loop, int port_fd,
 {
 	server->loop = loop;
 	server->sweep = (struct timer){ .name = "sweep", .on_fire = on_sweep };
+	undo_init(&server->undo, memory_fd);
 	server->nodes = node_table_new(memory_fd, err);
 	if (!server->nodes)
 		return -1;
@@ -163,12 +172,14 @@ int server_init(struct server *server, struct loop *loop, int port_fd,
 	server->port.on_end = on_end;
 	server->port.ctx = server;
 	control_init(&server->control, control_fd);
+	server->control.on_mark = on_mark;
+	server->control.ctx = server;
 	return watch_init(server, err);
 }
 
 int server_start(struct server *server, struct error *err)
 {
-	if (watch_start(server, err) < 0 ||
+	if (undo_start(server, err) < 0 || watch_start(server, err) < 0 ||
 	    control_start(&server->control, server->loop, err) < 0)
 		return -1;
 	return port_start(&server->port, server->loop, err);
@@ -177,6 +188,7 @@ int server_start(struct server *server, struct error *err)
 void server_release(struct server *server)
 {
 	timer_stop(&server->sweep);
+	undo_release(server);
 	node_fds_drop_all(&server->fds);
 	watch_release(server);
 	port_release(&server->port);

@@ -14,6 +14,7 @@
 #include "files/node_table.h"
 #include "files/port.h"
 #include "files/share.h"
+#include "files/undo.h"
 #include "files/watch.h"
 
 #define SERVER_ABSENT_MAX 64
@@ -34,9 +35,9 @@ struct server {
 	size_t absent_count;
 	struct control control;
 	uint8_t next_marker[RECORD_MARKER_BYTES]; /* zeros: no successor */
-	int state_fd; /* borrowed: folder of what outlives us; or -1 */
-	bool undo;    /* keep what the guest changes there */
-	bool greeted; /* HELLO was answered */
+	int state_fd;     /* borrowed: folder of what outlives us; or -1 */
+	struct undo undo; /* keeps what the guest changes there */
+	bool greeted;     /* HELLO was answered */
 	uint8_t entries[SERVER_ENTRIES_BYTES] /* of one folder read */
 		__attribute__((aligned(8)));
 	char path[NODE_PATH_MAX]; /* scratch of policy.c */

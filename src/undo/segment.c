@@ -162,16 +162,23 @@ void segments_release(struct segments *segments)
 	*segments = (struct segments){ 0 };
 }
 
+int segment_write(int segment_fd, const char *name, const char *text,
+		  struct error *err)
+{
+	AUTO_CLOSE int fd = openat(
+		segment_fd, name,
+		O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW | O_CLOEXEC, 0600);
+
+	if (fd < 0 || write(fd, text, strlen(text)) != (ssize_t)strlen(text))
+		return error_set(err, errno, "undo: %s", name);
+	return 0;
+}
+
 int segment_write_label(int segment_fd, const char *label, int64_t now,
 			struct error *err)
 {
-	AUTO_CLOSE int fd =
-		openat(segment_fd, SEGMENT_LABEL,
-		       O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
 	char text[LABEL_BYTES];
 
 	text_format(text, sizeof(text), "%s %lld\n", label, (long long)now);
-	if (fd < 0 || write(fd, text, strlen(text)) != (ssize_t)strlen(text))
-		return error_set(err, errno, "undo mark");
-	return 0;
+	return segment_write(segment_fd, SEGMENT_LABEL, text, err);
 }

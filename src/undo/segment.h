@@ -6,6 +6,7 @@
  *            /journal  journal.h
  *            /files/N  what was saved
  *            /size     bytes of files/, written when the segment is closed
+ *            /complete removed when a change could not be written down
  * undo/old-NNNNNN      is being removed
  * undo/touched         inodes that an interrupted `bawn undo` made (replay.h)
  *
@@ -26,6 +27,7 @@ struct error;
 #define SEGMENT_FILES "files"
 #define SEGMENT_LABEL "label"
 #define SEGMENT_SIZE "size"
+#define SEGMENT_COMPLETE "complete" /* gone: a part is missing */
 #define SEGMENT_OLD "old-"
 #define SEGMENT_RUN "run-" /* how a label of a run begins */
 #define SEGMENT_NUMBER_MAX 999999U
@@ -52,6 +54,9 @@ void segment_name(unsigned number, char name[16]);
 /* undo_fd: the folder. What is half made is left out. */
 int segments_load(int undo_fd, struct segments *segments, struct error *err);
 void segments_release(struct segments *segments);
+/* A small file; with open and write alone, which bawn-files may do. */
+int segment_write(int segment_fd, const char *name, const char *text,
+		  struct error *err);
 int segment_write_label(int segment_fd, const char *label, int64_t now,
 			struct error *err);
 /* "run-20260102T030405Z" */
