@@ -98,6 +98,10 @@ def state(name):
         return json.load(file)
 
 
+def qemu_pid(name):
+    return state(name)["qemu_pid"]
+
+
 def children_of(pid):
     found = []
     for path in glob.glob("/proc/[0-9]*/stat"):

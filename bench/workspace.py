@@ -1,0 +1,320 @@
+#!/usr/bin/python3
+# SPDX-License-Identifier: Apache-2.0
+"""workspace.py - a shared folder: bawn against virtiofsd, the guest's disk, the host
+
+Same kernel, template and machine everywhere. virtiofsd counts with the better of
+cache=auto and cache=always, row by row, writeback on. Cold is a fresh machine with
+caches dropped on both sides (the guest's own disk: caches dropped); programs are in
+memory before the clock starts. The clock is the guest's; what writes ends with `sync`
+inside the time, and every file is hashed on the host afterwards. The build uses the
+compiler of the template.
+"""
+import argparse
+import hashlib
+import os
+import re
+import subprocess
+import sys
+import tempfile
+
+import common
+
+sys.path.insert(0, f"{common.TOP}/bench/lib")
+import trees  # noqa: E402
+from plain_machine import VIRTIOFSD, Blueprint, PlainMachine  # noqa: E402
+
+AGENT_UID = 1000
+TAR = "/var/tmp/bench.tar"
+PRIME = ("git --version; rg --version; find --version; tar --version; make --version; rm --version; "
+         "dd --version; echo 'int main(void) { return 0; }' > /tmp/x.c; cc -O1 -o /tmp/x /tmp/x.c; true")
+DROP = "sync; echo 3 > /proc/sys/vm/drop_caches"
+MEMORY_FOLDERS, MEMORY_FILES, MEMORY_MB = 2000, 100, 64
+
+
+class Row:
+    """One thing to time. fresh: it gets a machine of its own, and a second, warm run."""
+
+    def __init__(self, name, script, expect="", fresh=False, before="", cold=False):
+        self.name, self.script, self.expect = name, script, expect
+        self.fresh, self.before, self.cold = fresh, before, cold
+
+
+ROWS = [
+    Row("status", "git -C tree status --porcelain | wc -l", "0", fresh=True),
+    Row("find", "find tree -path tree/.git -prune -o -type f -size +0c -print | wc -l",
+        str(trees.FOLDERS * trees.FILES), fresh=True),
+    Row("rg", f"rg -l {trees.NEEDLE} tree | wc -l", str(trees.NEEDLES), fresh=True),
+    Row("unpack", f"tar xf {TAR} -C work && sync"),
+    Row("rm", "rm -rf work/unpacked && sync",
+        before=f"[ -d work/unpacked ] || tar xf {TAR} -C work; sync"),
+    Row("build", "make -s -j2 -C project && sync && ./project/program"),
+    Row("write", "dd if=/dev/zero of=work/zeros bs=1M count=256 status=none && sync"),
+    Row("read", "dd if=big of=/dev/null bs=1M status=none", cold=True),
+]
+SMALL = ["status cold", "status warm", "find cold", "find warm", "rg cold", "rg warm",
+         "unpack", "rm", "build"]
+LARGE = ["write", "read"]
+WRITING = ["unpack", "rm", "build", "write"]
+
+
+class Host:
+    """No machine at all."""
+    name, shares, one_machine = "host", True, False
+
+    def __init__(self, bench):
+        self.bench = bench
+
+    def fresh(self):
+        pass
+
+    def sh(self, script, user="root", given=None):
+        argv = ["bash", "-c", script]
+        if user == "agent" and os.getuid() == 0:
+            uid = str(AGENT_UID)
+            argv = ["setpriv", "--reuid", uid, "--regid", uid, "--clear-groups", *argv]
+        done = subprocess.run(argv, input=given, stdout=subprocess.PIPE, check=False,
+                              stderr=subprocess.STDOUT, env={**os.environ, "HOME": "/tmp"})
+        if done.returncode:
+            sys.exit(f"host: {script}: {done.stdout.decode(errors='replace')}")
+        return done.stdout.decode()
+
+    def close(self):
+        pass
+
+
+class Plain:
+    """The machine without bawn: with virtiofsd, or on its own disk."""
+    machine = None
+
+    def __init__(self, bench, cache=None):
+        self.bench, self.cache = bench, cache
+        self.name = f"virtiofsd-{cache}" if cache else "disk"
+        self.shares, self.one_machine = bool(cache), not cache
+
+    def fresh(self):
+        if self.machine and self.one_machine:
+            return
+        self.close()
+        share = (self.bench.root, self.cache) if self.cache else None
+        self.machine = PlainMachine(self.bench.blueprint, share)
+        self.machine.sh("ulimit -n 8192")
+        if not share:
+            self.bench.copy_in(self)
+
+    def sh(self, script, user="root", given=None):
+        return self.machine.sh(script, user, given)
+
+    def close(self):
+        if self.machine:
+            self.machine.close()
+        self.machine = None
+
+
+class Bawn:
+    """A sandbox with the folder as its workspace."""
+
+    def __init__(self, bench, mode):
+        self.bench, self.mode = bench, mode
+        self.name = "bawn" if mode == "direct" else f"bawn-{mode}"
+        self.box = f"bench-{self.name}"
+        self.shares, self.one_machine = mode == "direct", False
+
+    def fresh(self):
+        self.close()
+        options = [] if self.mode == "direct" else [f"--{self.mode}"]
+        common.bawn("create", "--name", self.box, *options, "shell", self.bench.root)
+
+    def sh(self, script, user="root", given=None):
+        argv = [common.BAWN, "exec", "-u", user, self.box, "bash", "-c", script]
+        how = {"input": given} if given is not None else {"stdin": subprocess.DEVNULL}
+        done = subprocess.run(argv, env=common.ENV, stdout=subprocess.PIPE, check=False,
+                              stderr=subprocess.STDOUT, **how)
+        if done.returncode:
+            sys.exit(f"{self.name}: {script}: {done.stdout.decode(errors='replace')}")
+        return done.stdout.decode()
+
+    def close(self):
+        common.bawn("rm", "-f", self.box, check=False)
+
+
+class Bench:
+    """The folders, and the times by row and system."""
+
+    def __init__(self, scratch):
+        self.root = f"{scratch}/workspace"
+        self.uid = AGENT_UID if os.getuid() == 0 else os.getuid()
+        self.times = {}
+        self.blueprint = None
+        trees.make_root(self.root, self.uid)
+        self.tar, self.digests = trees.make_tar()
+        with open(f"{self.root}/big", "rb") as file:
+            self.big = hashlib.sha256(file.read()).hexdigest()
+
+    def copy_in(self, system):
+        """The same files at the same path on the guest's own disk; status knows them."""
+        packed = subprocess.run(["tar", "c", "-C", self.root, "."], check=True,
+                                stdout=subprocess.PIPE).stdout
+        system.sh(f"mkdir -p {self.root} && tar x -C {self.root} && chown -R agent: {self.root}",
+                  given=packed)
+        system.sh(f"git -C {self.root}/tree status > /dev/null; sync", user="agent")
+
+    def drop(self, system):
+        if os.getuid() == 0:
+            subprocess.run(["sh", "-c", DROP], check=True)
+        if system.name != "host":
+            system.sh(DROP)
+        system.sh(PRIME, user="agent")
+
+    def clock(self, system, row):
+        out = system.sh(f"cd {self.root} && begin=$EPOCHREALTIME && {{ {row.script}; }} && "
+                        'end=$EPOCHREALTIME && echo "TIME $begin $end"', user="agent")
+        begin, end = re.search(r"TIME (\S+) (\S+)", out).groups()
+        if not out.startswith(row.expect):
+            sys.exit(f"{system.name}: {row.name}: {out}")
+        return float(end) - float(begin)
+
+    def note(self, system, name, seconds):
+        times = self.times.setdefault(name, {})
+        times[system.name] = min(seconds, times.get(system.name, seconds))
+        common.row(f"{name}, {system.name}", seconds, "s")
+
+    def check(self, row):
+        """On the host: what the row wrote, byte for byte."""
+        if row.name == "unpack" and trees.digests_of(f"{self.root}/work",
+                                                     "unpacked") != self.digests:
+            sys.exit("unpack: the host has other files")
+        if row.name == "rm" and os.path.exists(f"{self.root}/work/unpacked"):
+            sys.exit("rm: the host still has the folder")
+        if row.name == "build" and not os.access(f"{self.root}/project/program", os.X_OK):
+            sys.exit("build: the host has no program")
+        if row.name == "write":
+            with open(f"{self.root}/work/zeros", "rb") as file:
+                if hashlib.sha256(file.read()).digest() != \
+                        hashlib.sha256(bytes(256 << 20)).digest():
+                    sys.exit("write: the host has other bytes")
+
+    def measure(self, system, rows):
+        for row in rows:
+            if row.fresh:
+                system.fresh()
+                self.drop(system)
+                self.note(system, f"{row.name} cold", self.clock(system, row))
+                self.note(system, f"{row.name} warm", self.clock(system, row))
+        others = [row for row in rows if not row.fresh]
+        if others:
+            system.fresh()
+            system.sh(f"cat > {TAR}; chmod 644 {TAR}", given=self.tar)
+            self.drop(system)
+        for row in others:
+            if row.before:
+                system.sh(f"cd {self.root}; {row.before}", user="agent")
+            if row.cold:
+                self.drop(system)
+            self.note(system, row.name, self.clock(system, row))
+            if system.shares:
+                self.check(row)
+        system.close()
+        trees.tidy(self.root)
+
+
+def virtiofsd(times):
+    """The better of both modes; None when it was not measured."""
+    found = [seconds for name, seconds in times.items() if name.startswith("virtiofsd")]
+    return min(found) if found else None
+
+
+def table(times):
+    names = ["host", "disk", "virtiofsd-auto", "virtiofsd-always", "bawn", "bawn-overlay"]
+    print(f"\n  {'seconds':<12}" + "".join(f"{name:>17}" for name in names) +
+          "  virtiofsd/bawn")
+    for row, by_name in times.items():
+        cells = [f"{by_name[name]:17.2f}" if name in by_name else f"{'-':>17}"
+                 for name in names]
+        theirs, ours = virtiofsd(by_name), by_name.get("bawn")
+        ratio = f"{theirs / ours:15.2f}x" if theirs and ours else ""
+        print(f"  {row:<12}{''.join(cells)}{ratio}")
+
+
+def bars(times):
+    both = [row for row in [*SMALL, *LARGE] if row in times and "bawn" in times[row]
+            and virtiofsd(times[row])]
+    for row in both:
+        common.at_least(f"workspace {row}: virtiofsd / bawn",
+                        virtiofsd(times[row]) / times[row]["bawn"], 1)
+    if set(SMALL) <= set(both):
+        common.at_least("workspace, all small rows: virtiofsd / bawn",
+                        sum(virtiofsd(times[row]) for row in SMALL) /
+                        sum(times[row]["bawn"] for row in SMALL), 3)
+    for row in WRITING:
+        by_name = times.get(row, {})
+        if "bawn-overlay" in by_name and "disk" in by_name:
+            common.bar(f"workspace {row}: overlay / own disk",
+                       by_name["bawn-overlay"] / by_name["disk"], 1.3)
+
+
+def memory():
+    done = subprocess.run([sys.executable, f"{common.TOP}/bench/files_server.py", "--folders",
+                           str(MEMORY_FOLDERS), "--files", str(MEMORY_FILES)], check=True,
+                          stdout=subprocess.PIPE, text=True)
+    used, descriptors = re.search(r"memory: ([\d.]+) MB, descriptors: (\d+)", done.stdout).groups()
+    count = MEMORY_FOLDERS * MEMORY_FILES
+    common.bar(f"bawn-files after {count:,} files", float(used), MEMORY_MB, " MB")
+    common.bar("descriptors of bawn-files", float(descriptors), 4096, "")
+
+
+def chosen(option, known):
+    names = option.split(",") if option else known
+    unknown = set(names) - set(known)
+    if unknown:
+        sys.exit(f"there is no {', '.join(unknown)}; there are {', '.join(known)}")
+    return names
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.split("\n", 1)[0])
+    known_rows = [row.name for row in ROWS] + ["memory"]
+    known = ["host", "disk", "virtiofsd", "bawn", "overlay"]
+    parser.add_argument("--rows", help=",".join(known_rows))
+    parser.add_argument("--only", help=",".join(known))
+    parser.add_argument("--cache", help="of virtiofsd: auto,always")
+    parser.add_argument("--rounds", type=int, default=1, help="the best of so many counts")
+    options = parser.parse_args()
+    names, only = chosen(options.rows, known_rows), chosen(options.only, known)
+    rows = [row for row in ROWS if row.name in names]
+    common.title("Workspace: 10,000 files in 1,000 folders")
+    if not os.access(VIRTIOFSD, os.X_OK) or os.getuid():
+        print("  virtiofsd: not measured (needs root and qemu-system-common)")
+        only = [name for name in only if name != "virtiofsd"]
+    with tempfile.TemporaryDirectory(prefix="bawn-bench-", dir="/var/tmp") as scratch:
+        os.chmod(scratch, 0o755)
+        if rows:
+            measure_all(Bench(scratch), rows, only, options)
+    if "memory" in names and "bawn" in only:
+        memory()
+
+
+def measure_all(bench, rows, only, options):
+    writing = [row for row in rows if row.name in WRITING]
+    if {"disk", "virtiofsd"} & set(only):
+        bench.blueprint = Blueprint()
+    jobs = []
+    if "host" in only:
+        jobs.append((Host(bench), rows))
+    if "disk" in only:
+        jobs.append((Plain(bench), rows))
+    if "virtiofsd" in only:
+        jobs += [(Plain(bench, cache), rows)
+                 for cache in chosen(options.cache, ["auto", "always"])]
+    if "bawn" in only:
+        jobs.append((Bawn(bench, "direct"), rows))
+    if "overlay" in only and writing:
+        jobs.append((Bawn(bench, "overlay"), writing))
+    for _ in range(options.rounds):
+        for system, its_rows in jobs:
+            bench.measure(system, its_rows)
+    table(bench.times)
+    bars(bench.times)
+
+
+if __name__ == "__main__":
+    main()
