@@ -204,6 +204,7 @@ int fuse_decode(const void *bytes, size_t len, struct fuse_request *request)
 	request->opcode = head.opcode;
 	request->unique = head.unique;
 	request->node = head.nodeid;
+	request->pid = head.pid;
 	shape = shape_of(head.opcode);
 	if (!shape)
 		return ENOSYS;

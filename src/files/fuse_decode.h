@@ -23,6 +23,7 @@ struct fuse_request {
 	uint32_t opcode;
 	uint64_t unique;
 	uint64_t node;
+	uint32_t pid; /* thread in the guest; 0: none in particular */
 	union {
 		struct fuse_init_in init;
 		struct fuse_forget_in forget;

@@ -8,6 +8,7 @@
 #include <fcntl.h>
 #include <linux/openat2.h>
 #include <stdio.h>
+#include <string.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -277,6 +278,22 @@ int node_fds_stat(struct node_fds *fds, struct node *node, struct statx *st)
 	if (fd < 0)
 		return stat_by_name(fds, node, st);
 	return statx(fd, "", AT_EMPTY_PATH, SHARE_STATX, st) < 0 ? -errno : 0;
+}
+
+struct node *node_fds_replaced(struct node_fds *fds, const struct node *folder,
+			       const char *name, const struct node *other)
+{
+	uint32_t parent = node_index(fds->table, folder);
+	char own[NODE_NAME_MAX + 1];
+
+	for (uint32_t i = fds->newest; i; i = node_at(fds->table, i)->older) {
+		struct node *node = node_at(fds->table, i);
+
+		if (node->parent == parent && node != other && node->lookups &&
+		    node_name(fds->table, node, own) && strcmp(own, name) == 0)
+			return node;
+	}
+	return NULL;
 }
 
 /* The same file for reading, in the place of the old descriptor. */

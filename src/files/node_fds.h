@@ -50,6 +50,13 @@ int node_fds_data(struct node_fds *fds, struct node *node, unsigned rights);
 /* 0 or a negative errno; costs one system call where possible. */
 int node_fds_stat(struct node_fds *fds, struct node *node, struct statx *st);
 
+/*
+ * A node with a descriptor that was last seen there but is not `other`: what
+ * was replaced. NULL: none.
+ */
+struct node *node_fds_replaced(struct node_fds *fds, const struct node *folder,
+			       const char *name, const struct node *other);
+
 /* Consumes fd, which is this node's, opened with `rights`. */
 void node_fds_take(struct node_fds *fds, struct node *node, int fd,
 		   unsigned rights);

@@ -58,6 +58,10 @@ int op_init(struct op *op)
 		op->share->initialised = true;
 		control_say(&op->server->control, "initialised %u",
 			    op->share_index);
+		/* No request need come before somebody watches it. */
+		watch_folder(op->server,
+			     node_table_by_id(op->server->nodes,
+					      op->share_index, FUSE_ROOT_ID));
 	}
 	if (in->max_readahead < out.max_readahead)
 		out.max_readahead = in->max_readahead;

@@ -15,6 +15,7 @@ enum op_flag {
 	OP_NO_NODE = 1 << 0,  /* the header's node means nothing */
 	OP_NO_REPLY = 1 << 1, /* the guest's kernel expects none */
 	OP_EARLY = 1 << 2,    /* also before INIT */
+	OP_CHANGES = 1 << 3,  /* something on the host */
 };
 
 struct row {
@@ -26,15 +27,15 @@ static const struct row rows[] = {
 	[FUSE_LOOKUP] = { op_lookup, 0 },
 	[FUSE_FORGET] = { op_forget, OP_NO_NODE | OP_NO_REPLY },
 	[FUSE_GETATTR] = { op_getattr, 0 },
-	[FUSE_SETATTR] = { op_setattr, 0 },
+	[FUSE_SETATTR] = { op_setattr, OP_CHANGES },
 	[FUSE_READLINK] = { op_readlink, 0 },
-	[FUSE_SYMLINK] = { op_symlink, 0 },
-	[FUSE_MKNOD] = { op_mknod, 0 },
-	[FUSE_MKDIR] = { op_mkdir, 0 },
-	[FUSE_UNLINK] = { op_unlink, 0 },
-	[FUSE_RMDIR] = { op_rmdir, 0 },
-	[FUSE_RENAME] = { op_rename, 0 },
-	[FUSE_LINK] = { op_link, 0 },
+	[FUSE_SYMLINK] = { op_symlink, OP_CHANGES },
+	[FUSE_MKNOD] = { op_mknod, OP_CHANGES },
+	[FUSE_MKDIR] = { op_mkdir, OP_CHANGES },
+	[FUSE_UNLINK] = { op_unlink, OP_CHANGES },
+	[FUSE_RMDIR] = { op_rmdir, OP_CHANGES },
+	[FUSE_RENAME] = { op_rename, OP_CHANGES },
+	[FUSE_LINK] = { op_link, OP_CHANGES },
 	/* ENOSYS: from then on the kernel opens and closes by itself. */
 	[FUSE_OPEN] = { op_unsupported, 0 },
 	[FUSE_OPENDIR] = { op_unsupported, 0 },
@@ -42,14 +43,14 @@ static const struct row rows[] = {
 	[FUSE_RELEASE] = { op_nothing, 0 },
 	[FUSE_RELEASEDIR] = { op_nothing, 0 },
 	[FUSE_READ] = { op_read, 0 },
-	[FUSE_WRITE] = { op_write, 0 },
+	[FUSE_WRITE] = { op_write, OP_CHANGES },
 	[FUSE_STATFS] = { op_statfs, 0 },
 	[FUSE_FSYNC] = { op_fsync, 0 },
 	[FUSE_FSYNCDIR] = { op_fsync, 0 },
-	[FUSE_SETXATTR] = { op_setxattr, 0 },
+	[FUSE_SETXATTR] = { op_setxattr, OP_CHANGES },
 	[FUSE_GETXATTR] = { op_getxattr, 0 },
 	[FUSE_LISTXATTR] = { op_listxattr, 0 },
-	[FUSE_REMOVEXATTR] = { op_removexattr, 0 },
+	[FUSE_REMOVEXATTR] = { op_removexattr, OP_CHANGES },
 	/* ENOSYS, remembered by the kernel: saves a round trip a close. */
 	[FUSE_FLUSH] = { op_unsupported, 0 },
 	[FUSE_INIT] = { op_init, OP_NO_NODE | OP_EARLY },
@@ -57,15 +58,15 @@ static const struct row rows[] = {
 	[FUSE_READDIRPLUS] = { op_readdirplus, 0 },
 	/* The mount has default_permissions: the guest's kernel decides. */
 	[FUSE_ACCESS] = { op_unsupported, 0 },
-	[FUSE_CREATE] = { op_create, 0 },
+	[FUSE_CREATE] = { op_create, OP_CHANGES },
 	/* Answers come in order; nothing waits long enough to be stopped. */
 	[FUSE_INTERRUPT] = { op_unsupported, OP_NO_NODE },
 	[FUSE_DESTROY] = { op_destroy, OP_NO_NODE },
 	[FUSE_BATCH_FORGET] = { op_batch_forget, OP_NO_NODE | OP_NO_REPLY },
-	[FUSE_FALLOCATE] = { op_fallocate, 0 },
-	[FUSE_RENAME2] = { op_rename2, 0 },
+	[FUSE_FALLOCATE] = { op_fallocate, OP_CHANGES },
+	[FUSE_RENAME2] = { op_rename2, OP_CHANGES },
 	[FUSE_LSEEK] = { op_lseek, 0 },
-	[FUSE_COPY_FILE_RANGE] = { op_copy, 0 },
+	[FUSE_COPY_FILE_RANGE] = { op_copy, OP_CHANGES },
 	[FUSE_SYNCFS] = { op_syncfs, 0 },
 };
 
@@ -76,6 +77,18 @@ static const struct row *row_of(uint32_t opcode)
 	if (opcode >= ARRAY_SIZE(rows) || !rows[opcode].serve)
 		return &unknown;
 	return &rows[opcode];
+}
+
+/* A request of the notifier is never done, only answered (op_ticket.c). */
+static op_fn *way_of(const struct op *op, const struct row *row)
+{
+	uint32_t notifier = op->server->announce.notifier;
+
+	if (!notifier || op->request->pid != notifier)
+		return row->serve;
+	if (op->request->opcode == FUSE_LOOKUP)
+		return op_ticket_lookup;
+	return row->flags & OP_CHANGES ? op_ticket_change : row->serve;
 }
 
 static int serve(struct op *op, const struct row *row)
@@ -95,7 +108,7 @@ static int serve(struct op *op, const struct row *row)
 			return -ESTALE;
 	}
 	node_fds_begin_request(&server->fds);
-	result = row->serve(op);
+	result = way_of(op, row)(op);
 	if (result < 0)
 		undo_cancel(server);
 	return result;

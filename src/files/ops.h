@@ -33,6 +33,8 @@ int ops_serve(struct server *server, unsigned share, const void *bytes,
 op_fn op_init, op_destroy, op_statfs, op_syncfs, op_unsupported, op_nothing;
 op_fn op_forget, op_batch_forget;
 op_fn op_lookup, op_readlink;
+/* The notifier's: LOOKUP, and whatever changes something. */
+op_fn op_ticket_lookup, op_ticket_change;
 op_fn op_getattr, op_setattr;
 op_fn op_mknod, op_mkdir, op_symlink, op_create, op_link;
 op_fn op_unlink, op_rmdir, op_rename, op_rename2;

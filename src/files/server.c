@@ -54,13 +54,29 @@ static int on_hello(struct server *server, const uint8_t *payload, size_t len)
 	    hello.version != RECORD_VERSION)
 		return -1;
 	server->greeted = true;
+	server->announce.notifier = hello.notifier;
 	for (unsigned i = 0; i < server->share_count; i++) {
 		server->shares[i].initialised = hello.initialised >> i & 1;
 		/* A kernel that never mounted it knows none of its nodes. */
 		if (!server->shares[i].initialised)
 			node_table_clear(server->nodes, i);
 	}
-	return send_welcome(server);
+	if (send_welcome(server) < 0)
+		return -1;
+	/* What changed between a predecessor and us, nobody saw. */
+	if (hello.initialised)
+		watch_drop(server);
+	return 0;
+}
+
+static int on_done(struct server *server, const uint8_t *payload, size_t len)
+{
+	uint32_t number;
+
+	if (!server->greeted || record_done_decode(payload, len, &number) < 0)
+		return -1;
+	announce_done(server, number);
+	return 0;
 }
 
 static int on_record(void *ctx, const struct record *record,
@@ -70,6 +86,8 @@ static int on_record(void *ctx, const struct record *record,
 
 	if (record->type == RECORD_HELLO)
 		return on_hello(server, payload, record->len);
+	if (record->type == RECORD_TICKET)
+		return on_done(server, payload, record->len);
 	if (record->type != RECORD_FUSE || !server->greeted ||
 	    record->share >= server->share_count)
 		return -1;
@@ -81,6 +99,7 @@ static void on_room(void *ctx)
 	struct server *server = ctx;
 
 	watch_resume(server);
+	announce_send(server);
 }
 
 static void on_end(void *ctx)
@@ -166,6 +185,7 @@ int server_init(struct server *server, struct loop *loop, int port_fd,
 		      NODE_FDS_MAX);
 	if (init_roots(server, err) < 0)
 		return -1;
+	announce_init(server);
 	port_init(&server->port, port_fd);
 	server->port.on_record = on_record;
 	server->port.on_room = on_room;
@@ -191,6 +211,7 @@ void server_release(struct server *server)
 	undo_release(server);
 	node_fds_drop_all(&server->fds);
 	watch_release(server);
+	announce_release(server);
 	port_release(&server->port);
 	control_release(&server->control);
 	node_table_free(server->nodes);

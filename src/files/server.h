@@ -9,6 +9,7 @@
 #include <stdint.h>
 
 #include "base/loop.h"
+#include "files/announce.h"
 #include "files/control.h"
 #include "files/node_fds.h"
 #include "files/node_table.h"
@@ -26,6 +27,7 @@ struct server {
 	struct node_fds fds;
 	struct port port;
 	struct watch watch;
+	struct announce announce;
 	struct timer sweep; /* runs while something is open for writing */
 	struct share shares[NODE_SHARES_MAX];
 	int root_fds[NODE_SHARES_MAX]; /* borrowed from shares */

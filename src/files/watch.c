@@ -218,18 +218,38 @@ static void tell_inode(struct server *server, struct node *node, bool with_data)
 				      with_data));
 }
 
-static void tell_entry(struct server *server, struct node *folder,
-		       const char *name)
+void watch_tell_entry(struct server *server, struct node *folder,
+		      const char *name)
 {
 	size_t left;
 	void *room = port_room(&server->port, &left);
 
-	if (told(&server->watch, folder, 2 + (uint64_t)hash_name(name)))
-		return;
 	port_commit(&server->port,
 		    reply_inval_entry(room, left, folder->key.share,
 				      node_table_id(server->nodes, folder),
 				      name));
+}
+
+static void tell_entry(struct server *server, struct node *folder,
+		       const char *name)
+{
+	if (!told(&server->watch, folder, 2 + (uint64_t)hash_name(name)))
+		watch_tell_entry(server, folder, name);
+}
+
+/* S_IFMT part of what the guest may see there now; 0: nothing. */
+static uint32_t type_at(struct server *server, struct node *folder,
+			const char *name, struct statx *st)
+{
+	int fd = node_fds_folder(&server->fds, folder);
+
+	if (fd < 0 || statx(fd, name, AT_SYMLINK_NOFOLLOW | AT_NO_AUTOMOUNT,
+			    SHARE_STATX, st) < 0)
+		return 0;
+	if (policy_is_absent(server, st) ||
+	    policy_hides(server, folder, name, st->stx_mode & S_IFMT))
+		return 0;
+	return st->stx_mode & S_IFMT;
 }
 
 static void tell_changed(struct server *server, struct node *folder,
@@ -239,20 +259,36 @@ static void tell_changed(struct server *server, struct node *folder,
 	struct node_key key;
 	struct node *node;
 	struct statx st;
-	int fd;
+	uint32_t type;
 
 	if (!event->len) {
 		tell_inode(server, folder, false);
 		return;
 	}
-	fd = node_fds_folder(&server->fds, folder);
-	if (fd < 0 ||
-	    statx(fd, event->name, AT_SYMLINK_NOFOLLOW, SHARE_STATX, &st) < 0)
+	type = type_at(server, folder, event->name, &st);
+	if (!type)
 		return;
 	key = share_key(folder->key.share, &st);
 	node = node_table_find(server->nodes, &key);
 	if (node)
 		tell_inode(server, node, with_data);
+	announce_event(server, folder, event, type);
+}
+
+static void tell_name(struct server *server, struct node *folder,
+		      const struct inotify_event *event)
+{
+	uint32_t type = 0;
+	struct statx st;
+
+	if (!event->len ||
+	    policy_hides(server, folder, event->name,
+			 event->mask & IN_ISDIR ? S_IFDIR : S_IFREG) != 0)
+		return;
+	if (event->mask & (IN_CREATE | IN_MOVED_TO))
+		type = type_at(server, folder, event->name, &st);
+	if (!announce_event(server, folder, event, type))
+		tell_entry(server, folder, event->name);
 }
 
 static void tell(struct server *server, struct node *folder,
@@ -270,10 +306,7 @@ static void tell(struct server *server, struct node *folder,
 	if ((event->mask & IN_ISDIR) &&
 	    (event->mask & (IN_MOVED_FROM | IN_MOVED_TO)))
 		node_fds_drop_all(&server->fds);
-	if (event->len &&
-	    policy_hides(server, folder, event->name,
-			 event->mask & IN_ISDIR ? S_IFDIR : S_IFREG) == 0)
-		tell_entry(server, folder, event->name);
+	tell_name(server, folder, event);
 	tell_inode(server, folder, true);
 }
 
@@ -317,6 +350,9 @@ static void drop_some(struct server *server)
 			watch->dropping = 0;
 		if (!(node->flags & NODE_LIVE))
 			continue;
+		/* A predecessor's watches ended with it. */
+		node_fds_begin_request(&server->fds);
+		watch_folder(server, node);
 		tell_inode(server, node, true);
 		if (node->parent && node_name(server->nodes, node, name))
 			tell_entry(server, node_parent(server->nodes, node),
@@ -324,12 +360,12 @@ static void drop_some(struct server *server)
 	}
 }
 
-static void overflow(struct server *server)
+void watch_drop(struct server *server)
 {
-	log_limited(LOG_LEVEL_WARN, "too many changes at once: caches dropped");
 	node_fds_drop_all(&server->fds);
 	send_drop(server);
 	server->watch.dropping = 1;
+	timer_start(server->loop, &server->watch.pause, PAUSE_MS);
 }
 
 static void handle(struct server *server, const uint8_t *bytes, size_t len)
@@ -339,9 +375,11 @@ static void handle(struct server *server, const uint8_t *bytes, size_t len)
 			(const struct inotify_event *)(bytes + at);
 
 		node_fds_begin_request(&server->fds);
-		if (event->mask & IN_Q_OVERFLOW)
-			overflow(server);
-		else if (!is_own(&server->watch, event))
+		if (event->mask & IN_Q_OVERFLOW) {
+			log_limited(LOG_LEVEL_WARN, "too many changes at "
+						    "once: caches dropped");
+			watch_drop(server);
+		} else if (!is_own(&server->watch, event))
 			tell_all_nodes(server, event);
 		at += sizeof(*event) + event->len;
 	}
@@ -390,6 +428,8 @@ static void on_event(struct source *source, uint32_t events)
 
 	if (drain(server))
 		server->watch.own_count = 0;
+	announce_settle(server);
+	announce_send(server);
 	timer_start(server->loop, &server->watch.pause, PAUSE_MS);
 	watch_resume(server);
 	port_kick(&server->port);

@@ -50,6 +50,12 @@ void watch_release(struct server *server);
 /* There is room for notifications again. */
 void watch_resume(struct server *server);
 
+/* Nothing may be believed any more; folders are watched anew. */
+void watch_drop(struct server *server);
+/* The guest's kernel shall ask for this name again. There must be room. */
+void watch_tell_entry(struct server *server, struct node *folder,
+		      const char *name);
+
 /* 1: watched from now on; 0: it was already; -1: it cannot be. */
 int watch_folder(struct server *server, struct node *folder);
 void watch_forget(struct server *server, struct node *node);

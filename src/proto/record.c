@@ -38,3 +38,11 @@ int record_hello_decode(const void *bytes, size_t len,
 	hello->initialised = cursor_u64(&c);
 	return cursor_done(&c) ? 0 : -1;
 }
+
+int record_done_decode(const void *bytes, size_t len, uint32_t *number)
+{
+	struct cursor c = cursor_over(bytes, len);
+
+	*number = cursor_u32(&c);
+	return cursor_done(&c) ? 0 : -1;
+}

@@ -20,7 +20,7 @@ enum record_type {
 	RECORD_WELCOME = 2, /* host: version and the list of shares */
 	RECORD_FUSE = 3,    /* both: one FUSE message */
 	RECORD_DROP = 4,    /* host: drop every cache of this share */
-	RECORD_TICKET = 5,  /* host: an operation that raises an event inside */
+	RECORD_TICKET = 5,  /* host: do it again; guest: done up to here */
 
 	RECORD_TYPES,
 };
@@ -30,6 +30,23 @@ enum record_share_flag {
 	RECORD_SHARE_OVERLAY = 1 << 1, /* written over it, not to it */
 	RECORD_SHARE_GONE = 1 << 2,    /* its number stays taken */
 };
+
+/*
+ * What the notifier does once more, for the events that it raises.
+ * In the low bits; the type of the file (S_IFMT) is above them.
+ */
+enum ticket_kind {
+	TICKET_MODIFY = 1,      /* SETATTR: IN_MODIFY */
+	TICKET_CLOSE_WRITE = 2, /* open and close: IN_CLOSE_WRITE */
+	TICKET_ATTRIB = 3,      /* SETATTR: IN_ATTRIB */
+	TICKET_CREATE = 4,      /* MKNOD, MKDIR, SYMLINK by type: IN_CREATE */
+	TICKET_REMOVE = 5,      /* UNLINK, RMDIR by type: IN_DELETE */
+	TICKET_RENAME = 6,      /* RENAME: IN_MOVED_FROM, IN_MOVED_TO */
+
+	TICKET_KINDS,
+};
+
+#define TICKET_KIND_MASK 0xffU
 
 struct record {
 	uint32_t len; /* of the payload */
@@ -46,6 +63,7 @@ struct record_hello {
 /* bytes: RECORD_HEADER_BYTES of them. -1 when it breaks the protocol. */
 int record_decode(const void *bytes, struct record *record);
 void record_encode(const struct record *record, void *bytes);
-/* -1 when len or a field is wrong. */
+/* -1 when len or a field is wrong; this and the next. */
 int record_hello_decode(const void *bytes, size_t len,
 			struct record_hello *hello);
+int record_done_decode(const void *bytes, size_t len, uint32_t *number);

@@ -72,10 +72,11 @@ class Files:
 
     def __init__(self, shares, uid=None, absent=(), marker=None, memory=None,
                  initialised=0, start=True, next_marker=None, control=None, state=None,
-                 **more):
+                 notifier=0, **more):
         ours, theirs = socket.socketpair()
         ours.settimeout(20)
         self.socket, self.unique, self.buffer, self.position = ours, 2, b"", 0
+        self.notifier, self.pid = notifier, 0
         self.notices, self.replies, self.raw = [], {}, []
         self.lock = threading.Lock()
         config = {"shares": shares, "absent": [str(path) for path in absent],
@@ -145,7 +146,7 @@ class Files:
         return self.buffer[start:self.position]
 
     def hello(self, initialised=0):
-        self.send_record(HELLO, struct.pack("<IIQ", 2, 0, initialised))
+        self.send_record(HELLO, struct.pack("<IIQ", 2, self.notifier, initialised))
         while True:
             kind, _, payload = self.read_record()
             if kind == WELCOME:
@@ -158,7 +159,7 @@ class Files:
         op = OPS.get(op, op)
         self.unique += 2
         head = IN_HEADER.pack(40 + len(body) if length is None else length, op, self.unique,
-                              node, 0, 0, 0, extra, 0)
+                              node, 0, 0, self.pid, extra, 0)
         self.send_record(FUSE, head + body, share)
         return self.unique
 

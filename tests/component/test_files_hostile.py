@@ -329,9 +329,14 @@ def test_a_folder_moved_out_of_the_share(place, files):
     inner = files.walk("folder/inner")
     node = files.lookup("file", inner).node
     away = os.path.join(place.outside, "share-away")
+
+    def told(notice):
+        return getattr(notice, "name", b"") == b"folder"
+    files.wait_notice(told)  # of its making
+    files.notices.clear()
     os.rename(place.host("folder"), away)
     try:
-        files.wait_notice(lambda notice: getattr(notice, "name", b"") == b"folder")
+        files.wait_notice(told)
         for op, target, body in (
                 ("LOOKUP", inner, b"file\0"), ("MKDIR", inner, bytes(8) + b"new\0"),
                 ("UNLINK", inner, b"file\0"), ("READ", node, READ.pack(0, 0, 9, 0, 0, 0, 0)),

@@ -1,10 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
 """bawn-files alone: what the host changes is told, what the guest changes is not"""
+import errno
 import os
 import struct
 import time
 
-from fuse_client import DROP, FATTR_MODE, INVAL_ENTRY, INVAL_INODE, ROOT, name_of
+from fuse_client import (DROP, FATTR_MODE, FUSE, INVAL_ENTRY, INVAL_INODE, ROOT, TICKET,
+                         name_of)
 
 
 def entry(parent, name):
@@ -92,3 +94,73 @@ def test_a_flood_of_changes_loses_nothing(place, files):
         if kind == DROP:
             break
     assert files.getattr(ROOT)
+
+
+NOTIFIER = 77
+
+
+def ticket(files, share=0):
+    """The next ticket: operation, number, paths."""
+    while True:
+        for i, (kind, index, payload) in enumerate(files.raw):
+            if kind == TICKET:
+                del files.raw[i]
+                assert index == share
+                what, number = struct.unpack_from("<II", payload)
+                return what, number, payload[8:].split(b"\0")[:-1]
+        kind, index, payload = files.read_record()
+        if kind != FUSE:
+            files.raw.append((kind, index, payload))
+
+
+def test_a_notifier_is_answered_once_and_changes_nothing(place):
+    place.put("gone")
+    place.put("kept", "x")
+    files = place.serve(notifier=NOTIFIER)
+    kept = files.lookup("kept").node
+    os.unlink(place.host("gone"))
+    assert ticket(files) == (0o100005, 1, [b"gone"])
+    # Nobody else's request is compared with it.
+    assert files.call("UNLINK", ROOT, name_of("gone"))[0] == errno.ENOENT
+    files.pid = NOTIFIER
+    # Without a ticket: not even what would be allowed otherwise.
+    assert files.call("UNLINK", ROOT, name_of("kept"))[0] == errno.EIO
+    assert files.call("MKDIR", ROOT, struct.pack("<II", 0o755, 0) + name_of("new"))[0] == errno.EIO
+    assert files.call("WRITE", kept, struct.pack("<QQIIQII", 0, 0, 1, 0, 0, 0, 0) + b"y")[0] \
+        == errno.EIO
+    for op, body in (("LINK", struct.pack("<Q", kept) + name_of("b")),
+                     ("RENAME", struct.pack("<Q", ROOT) + name_of("kept") + name_of("b")),
+                     ("RMDIR", name_of("gone")),
+                     ("CREATE", struct.pack("<IIII", 0o2, 0o644, 0, 0) + name_of("gone")),
+                     ("SETXATTR", struct.pack("<II", 0, 0) + name_of("user.x"))):
+        node = kept if op == "SETXATTR" else ROOT
+        assert files.call(op, node, body)[0] == errno.EIO, op
+    ghost = files.lookup("gone")
+    assert ghost.entry_valid == 0 and files.call("GETATTR", ghost.node, bytes(16))[0] \
+        == errno.ESTALE
+    files.ok("UNLINK", ROOT, name_of("gone"))
+    assert files.call("UNLINK", ROOT, name_of("gone"))[0] == errno.EIO
+    files.send_record(TICKET, struct.pack("<I", 1))
+    files.wait_notice(entry(ROOT, b"gone"))
+    place.put("made", "y")
+    assert ticket(files) == (0o100004, 2, [b"made"])
+    files.ok("MKNOD", ROOT, struct.pack("<IIII", 0o100600, 0, 0, 0) + name_of("made"))
+    assert place.get("made") == b"y" and place.get("kept") == b"x"
+    assert sorted(os.listdir(place.path)) == ["kept", "made"]
+    place.check()
+
+
+def test_a_notifier_that_never_answers_leaves_the_truth(place):
+    place.put("gone")
+    files = place.serve(notifier=NOTIFIER)
+    files.lookup("gone")
+    os.unlink(place.host("gone"))
+    ticket(files)
+    begin = time.monotonic()
+    files.wait_notice(entry(ROOT, b"gone"))
+    assert time.monotonic() - begin < 1
+    # Numbers that were never sent, and done twice.
+    for number in (0, 1, 1, 5, 0xffffffff):
+        files.send_record(TICKET, struct.pack("<I", number))
+    assert files.getattr(ROOT)
+    place.check()

@@ -53,10 +53,21 @@ static void a_greeting_has_one_length(void)
 	}
 }
 
+static void a_done_ticket_has_a_number(void)
+{
+	uint8_t bytes[5] = { 7, 1 };
+	uint32_t number;
+
+	CHECK(record_done_decode(bytes, 4, &number) == 0 && number == 263);
+	CHECK(record_done_decode(bytes, 3, &number) < 0);
+	CHECK(record_done_decode(bytes, 5, &number) < 0);
+}
+
 int main(void)
 {
 	RUN(a_header_decodes_to_what_was_encoded);
 	RUN(unknown_types_and_large_lengths_are_refused);
 	RUN(a_greeting_has_one_length);
+	RUN(a_done_ticket_has_a_number);
 	return DONE();
 }

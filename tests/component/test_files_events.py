@@ -1,0 +1,124 @@
+# SPDX-License-Identifier: Apache-2.0
+"""bawn-files behind a real kernel: changes on the host raise inotify events inside"""
+import os
+import subprocess
+import time
+
+import pytest
+
+from inotify import Inotify
+from test_files_mount import mount  # noqa: F401, pylint: disable=unused-import
+
+
+@pytest.fixture
+def events(mount):  # noqa: F811
+    watcher = Inotify(mount.inside)
+    yield watcher
+    watcher.close()
+
+
+def put(path, text, how="w"):
+    with open(path, how, encoding="ascii") as file:
+        file.write(text)
+
+
+def test_every_kind_of_change_raises_its_event(mount, events):  # noqa: F811
+    host, inside = mount.host, mount.inside
+    put(f"{host}/f", "one")
+    events.wait(("CREATE", "f"), ("MODIFY", "f"), ("CLOSE_WRITE", "f"))
+    events.quiet()
+    put(f"{host}/f", "two", "a")
+    found = events.wait(("MODIFY", "f"), ("CLOSE_WRITE", "f"))
+    assert {kind for kind, _ in found} == {"MODIFY", "CLOSE_WRITE"}
+    with open(f"{inside}/f", encoding="ascii") as file:
+        assert file.read() == "onetwo"
+    os.chmod(f"{host}/f", 0o600)
+    events.wait(("ATTRIB", "f"))
+    os.mkdir(f"{host}/d")
+    os.symlink("f", f"{host}/l")
+    os.mkfifo(f"{host}/p")
+    events.wait(("CREATE", "d"), ("CREATE", "l"), ("CREATE", "p"))
+    assert os.readlink(f"{inside}/l") == "f" and os.path.isdir(f"{inside}/d")
+    os.rename(f"{host}/f", f"{host}/g")
+    events.wait(("MOVED_FROM", "f"), ("MOVED_TO", "g"))
+    assert list(events.cookies.values()) == [["f", "g"]]
+    assert not os.path.exists(f"{inside}/f") and os.path.getsize(f"{inside}/g") == 6
+    os.unlink(f"{host}/g")
+    os.unlink(f"{host}/l")
+    os.rmdir(f"{host}/d")
+    events.wait(("DELETE", "g"), ("DELETE", "l"), ("DELETE", "d"))
+    assert sorted(os.listdir(inside)) == ["p"]
+
+
+def test_names_that_the_guest_never_saw_are_announced_too(mount, events):  # noqa: F811
+    for name in ("a", "b"):
+        put(f"{mount.host}/{name}", "x")
+    events.wait(("CLOSE_WRITE", "b"))
+    # Made by one who forgets: the kernel inside has no entry for it any more.
+    with open("/proc/sys/vm/drop_caches", "w", encoding="ascii") as file:
+        file.write("2")
+    events.quiet()
+    os.rename(f"{mount.host}/a", f"{mount.host}/c")
+    os.unlink(f"{mount.host}/b")
+    events.wait(("MOVED_FROM", "a"), ("MOVED_TO", "c"), ("DELETE", "b"))
+    assert os.listdir(mount.inside) == ["c"]
+
+
+def test_a_file_replaced_by_rename_tells_who_watches_it(mount, events):  # noqa: F811
+    host, inside = mount.host, mount.inside
+    put(f"{host}/f", "old")
+    events.wait(("CLOSE_WRITE", "f"))
+    with open(f"{inside}/f", encoding="ascii") as file:
+        assert file.read() == "old"
+    itself = Inotify(f"{inside}/f")
+    events.quiet()
+    put(f"{host}/.f.tmp", "new!")
+    os.rename(f"{host}/.f.tmp", f"{host}/f")
+    events.wait(("MOVED_TO", "f"))
+    itself.wait(("DELETE_SELF", ""))
+    itself.close()
+    with open(f"{inside}/f", encoding="ascii") as file:
+        assert file.read() == "new!"
+    os.unlink(f"{host}/f")
+    events.wait(("DELETE", "f"))
+    assert not os.path.exists(f"{inside}/f")
+
+
+def test_the_guests_own_changes_are_told_once(mount, events):  # noqa: F811
+    outside = Inotify(mount.host)
+    put(f"{mount.inside}/own", "x")
+    outside.wait(("CREATE", "own"), ("MODIFY", "own"))
+    os.rename(f"{mount.inside}/own", f"{mount.inside}/own2")
+    outside.wait(("MOVED_FROM", "own"), ("MOVED_TO", "own2"))
+    os.unlink(f"{mount.inside}/own2")
+    outside.wait(("DELETE", "own2"))
+    outside.close()
+    found = events.quiet(0.8)
+    assert found == [("CREATE", "own"), ("MODIFY", "own"), ("CLOSE_WRITE", "own"),
+                     ("MOVED_FROM", "own"), ("MOVED_TO", "own2"), ("DELETE", "own2")]
+
+
+def test_tail_follows_and_bulk_changes_end_true(mount, events):  # noqa: F811
+    put(f"{mount.host}/log", "first\n")
+    events.wait(("CLOSE_WRITE", "log"))
+    with subprocess.Popen(["tail", "-n", "1", "-f", f"{mount.inside}/log"],
+                          stdout=subprocess.PIPE, text=True) as tail:
+        assert tail.stdout.readline() == "first\n"
+        begin = time.monotonic()
+        put(f"{mount.host}/log", "second\n", "a")
+        assert tail.stdout.readline() == "second\n"
+        assert time.monotonic() - begin < 1.5  # it looks once a second
+        tail.terminate()
+    for turn in range(3):
+        for i in range(300):
+            put(f"{mount.host}/bulk{i}.new", f"{turn} {i}")
+            os.rename(f"{mount.host}/bulk{i}.new", f"{mount.host}/bulk{i}")
+        if turn == 1:
+            for i in range(0, 300, 7):
+                os.unlink(f"{mount.host}/bulk{i}")
+        events.quiet(0.5)
+        expected = {name: open(f"{mount.host}/{name}", encoding="ascii").read()
+                    for name in os.listdir(mount.host)}
+        seen = {name: open(f"{mount.inside}/{name}", encoding="ascii").read()
+                for name in os.listdir(mount.inside)}
+        assert seen == expected
