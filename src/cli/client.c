@@ -93,19 +93,13 @@ static void let_go(int *fd)
 		close(TAKE_FD(*fd));
 }
 
-int client_exec(struct control_client *control,
+int client_open(struct control_client *control,
 		const struct client_request *request,
-		struct client_result *result, struct client_refusal *refusal,
-		struct error *err)
+		struct client_refusal *refusal, struct error *err)
 {
-	struct relay_setup setup = { .control = control,
-				     .tty = request->tty,
-				     .forward_stdin = request->forward_stdin,
-				     .may_detach = request->main };
 	AUTO(json) json_t *answer = NULL;
 	json_t *message;
 
-	*result = (struct client_result){ .end = CLIENT_EXITED };
 	if (refusal)
 		*refusal = (struct client_refusal){ "" };
 	message = exec_message(request, err);
@@ -115,7 +109,21 @@ int client_exec(struct control_client *control,
 	/* the supervisor lives and says so: others may connect to it now */
 	let_go(request->lock);
 	let_go(request->turn);
-	if (!answer)
+	return answer ? 0 : -1;
+}
+
+int client_exec(struct control_client *control,
+		const struct client_request *request,
+		struct client_result *result, struct client_refusal *refusal,
+		struct error *err)
+{
+	struct relay_setup setup = { .control = control,
+				     .tty = request->tty,
+				     .forward_stdin = request->forward_stdin,
+				     .may_detach = request->main };
+
+	*result = (struct client_result){ .end = CLIENT_EXITED };
+	if (client_open(control, request, refusal, err) < 0)
 		return -1;
 	if (request->detach) {
 		result->end = CLIENT_DETACHED;

@@ -46,6 +46,10 @@ int client_exec(struct control_client *control,
 		const struct client_request *request,
 		struct client_result *result, struct client_refusal *refusal,
 		struct error *err);
+/* Opens a session and leaves its frames to the caller. */
+int client_open(struct control_client *control,
+		const struct client_request *request,
+		struct client_refusal *refusal, struct error *err);
 /* Joins the agent's session; err->code ENOENT when there is none. */
 int client_attach(struct control_client *control, struct client_result *result,
 		  struct error *err);

@@ -35,6 +35,20 @@ static void offer_sandboxes(const char *typed)
 		offer(typed, store.names[i], "sandbox");
 }
 
+/* One side of `bawn cp`. */
+static void offer_sandbox_paths(const char *typed)
+{
+	AUTO_STORE struct store store = STORE_INIT;
+	char word[80];
+
+	if (store_open(&store, NULL) < 0)
+		return;
+	for (size_t i = 0; i < store.count; i++) {
+		text_format(word, sizeof(word), "%s:", store.names[i]);
+		offer(typed, word, "sandbox");
+	}
+}
+
 static void offer_template(void *ctx, const struct template *template)
 {
 	offer(ctx, template->name, "template");
@@ -95,7 +109,9 @@ static void offer_values(const char *typed, const char *what)
 				offer(typed, row->name, "agent");
 	if (!strcmp(what, COMPLETE_RUN) || !strcmp(what, COMPLETE_FOLDERS))
 		puts(":folders");
-	if (!strcmp(what, COMPLETE_FILES))
+	if (!strcmp(what, COMPLETE_COPY))
+		offer_sandbox_paths(typed);
+	if (!strcmp(what, COMPLETE_FILES) || !strcmp(what, COMPLETE_COPY))
 		puts(":files");
 	if (!strcmp(what, COMPLETE_TEMPLATES)) {
 		template_each(offer_template, (void *)typed, NULL);

@@ -31,6 +31,7 @@ void command_group_help(const char *group, struct buffer *out);
 
 extern const struct command command_completion;
 extern const struct command command_complete;
+extern const struct command command_cp;
 extern const struct command command_create;
 extern const struct command command_doctor;
 extern const struct command command_env;

@@ -39,7 +39,8 @@ struct option_row {
 #define COMPLETE_SANDBOXES "@sandboxes"
 #define COMPLETE_TEMPLATES "@templates"
 #define COMPLETE_COMMANDS "@commands"
-#define COMPLETE_RUN "@run" /* agents, sandboxes and folders */
+#define COMPLETE_RUN "@run"   /* agents, sandboxes and folders */
+#define COMPLETE_COPY "@copy" /* "sandbox:" and files */
 #define COMPLETE_FILES "@files"
 #define COMPLETE_FOLDERS "@folders"
 

@@ -89,6 +89,11 @@ static void done_step(void *ctx)
 	view.text[0] = '\0';
 }
 
+void progress_view_retitle(const char *text)
+{
+	text_printable(text, strlen(text), view.text, sizeof(view.text));
+}
+
 void progress_view_clear(void)
 {
 	if (!view.line_shown)

@@ -15,3 +15,5 @@ const struct progress *progress_view(void);
 void progress_view_clear(void);
 /* The same in a signal handler. */
 void progress_view_forget(void);
+/* Another text for the step that is shown; drawn with the next update. */
+void progress_view_retitle(const char *text);

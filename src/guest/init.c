@@ -37,6 +37,7 @@
 #include "guest/power.h"
 #include "guest/rootfs.h"
 #include "guest/sysfile.h"
+#include "guest/tool.h"
 
 #ifndef MCL_ONFAULT
 #define MCL_ONFAULT 4
@@ -157,10 +158,8 @@ int main(int argc, char **argv)
 		puts("bawn-init " BAWN_VERSION);
 		return 0;
 	}
-	if (getpid() != 1) {
-		log_error("this is the first process of a sandbox's machine");
-		return 2;
-	}
+	if (getpid() != 1)
+		return tool_run(argc, argv);
 	umask(022);
 	serve(&guest, &err);
 	log_error("%s", err.text);

@@ -6,7 +6,7 @@
  * directories are written at the end, when all their names are known, with an
  * index where they need one. So a name may come before its parent, come twice
  * (the later one wins), and a directory of 100,000 names costs no scanning.
- * Paths are as layer_path_normalise() writes them; "" is the root.
+ * Paths are as tar_path_normalise() writes them; "" is the root.
  */
 #pragma once
 

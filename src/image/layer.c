@@ -19,7 +19,7 @@
 #include "base/text.h"
 #include "image/ext4_writer.h"
 #include "image/layer_acl.h"
-#include "image/layer_path.h"
+#include "tar/tar_path.h"
 #include "image/tar_stream.h"
 
 #define XATTRS_MAX 64
@@ -34,7 +34,7 @@ struct layer {
 	layer_progress_fn *progress;
 	void *progress_ctx;
 	bool stream_failed;
-	char path[LAYER_PATH_MAX];
+	char path[TAR_PATH_MAX];
 	/* attributes of the current entry */
 	struct ext4_xattr xattrs[XATTRS_MAX];
 	size_t xattr_count;
@@ -189,10 +189,9 @@ static int put_file(struct layer *layer, struct archive_entry *from,
 
 static int put_hard_link(struct layer *layer, const char *target)
 {
-	char inside[LAYER_PATH_MAX];
+	char inside[TAR_PATH_MAX];
 
-	if (layer_path_normalise(target, strlen(target), inside, layer->err) <
-	    0)
+	if (tar_path_normalise(target, strlen(target), inside, layer->err) < 0)
 		return error_prefix(layer->err, "the target of its hard link");
 	return ext4_writer_link(layer->writer, layer->path, inside, layer->err);
 }
@@ -206,8 +205,7 @@ static int put_entry(struct layer *layer, struct archive_entry *from)
 
 	if (!name)
 		return error_set(layer->err, 0, "its name cannot be read");
-	if (layer_path_normalise(name, strlen(name), layer->path, layer->err) <
-	    0)
+	if (tar_path_normalise(name, strlen(name), layer->path, layer->err) < 0)
 		return -1;
 	if (hard_link)
 		return put_hard_link(layer, hard_link);

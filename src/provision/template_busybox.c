@@ -22,13 +22,13 @@
 #include "base/text.h"
 #include "provision/debian_package.h"
 #include "provision/tool.h"
-#include "provision/ustar.h"
+#include "tar/tar_write.h"
 
 #define BUSYBOX_MAX (16u << 20)
 #define LIST_MAX (64u << 10)
 #define AGENT 1000
 
-static const struct ustar_entry frame[] = {
+static const struct tar_entry frame[] = {
 	{ .path = "bin", .mode = S_IFDIR | 0755 },
 	{ .path = "dev", .mode = S_IFDIR | 0755 },
 	{ .path = "etc", .mode = S_IFDIR | 0755 },
@@ -136,6 +136,21 @@ static int find_busybox(struct template_build *build, struct buffer *busybox,
 	return fetch(build, busybox, path, size, err);
 }
 
+static int put(int tar, const struct tar_entry *entry, const void *content,
+	       struct error *err)
+{
+	AUTO_BUFFER struct buffer head = BUFFER_INIT(8 * TAR_BLOCK);
+	static const char zeroes[TAR_BLOCK];
+
+	if (tar_write_entry(entry, &head) < 0)
+		return error_set(err, 0, "%s: too long for a tar header",
+				 entry->path);
+	if (fileio_write_all(tar, head.data, head.len, err) < 0 ||
+	    fileio_write_all(tar, content, entry->size, err) < 0)
+		return -1;
+	return fileio_write_all(tar, zeroes, tar_padding(entry->size), err);
+}
+
 static int put_applets(int tar, const char *busybox_path, struct error *err)
 {
 	AUTO_BUFFER struct buffer list = BUFFER_INIT(LIST_MAX);
@@ -152,16 +167,16 @@ static int put_applets(int tar, const char *busybox_path, struct error *err)
 		return error_set(err, 0, "busybox --list is too long");
 	rest = (char *)list.data;
 	while ((name = strsep(&rest, "\n"))) {
-		struct ustar_entry link = { .path = path,
-					    .mode = S_IFLNK | 0777,
-					    .target = "busybox" };
+		struct tar_entry link = { .path = path,
+					  .mode = S_IFLNK | 0777,
+					  .target = "busybox" };
 
 		if (!*name || strcmp(name, "busybox") == 0)
 			continue;
 		if (strchr(name, '/') ||
 		    text_format(path, sizeof(path), "bin/%s", name) < 0)
 			return error_set(err, 0, "busybox: bad applet name");
-		if (ustar_add(tar, &link, err) < 0)
+		if (put(tar, &link, NULL, err) < 0)
 			return -1;
 	}
 	return 0;
@@ -170,27 +185,28 @@ static int put_applets(int tar, const char *busybox_path, struct error *err)
 static int write_tar(int tar, const struct buffer *busybox,
 		     const char *busybox_path, struct error *err)
 {
-	struct ustar_entry program = { .path = "bin/busybox",
-				       .mode = S_IFREG | 0755,
-				       .content = busybox->data,
-				       .len = busybox->len };
+	struct tar_entry program = { .path = "bin/busybox",
+				     .mode = S_IFREG | 0755,
+				     .size = busybox->len };
+	AUTO_BUFFER struct buffer end = BUFFER_INIT(2 * TAR_BLOCK);
 
 	for (size_t i = 0; i < ARRAY_SIZE(frame); i++)
-		if (ustar_add(tar, &frame[i], err) < 0)
+		if (put(tar, &frame[i], NULL, err) < 0)
 			return -1;
 	for (size_t i = 0; i < ARRAY_SIZE(texts); i++) {
-		struct ustar_entry file = { .path = texts[i].path,
-					    .mode = S_IFREG | 0644,
-					    .content = texts[i].text,
-					    .len = strlen(texts[i].text) };
+		struct tar_entry file = { .path = texts[i].path,
+					  .mode = S_IFREG | 0644,
+					  .size = strlen(texts[i].text) };
 
-		if (ustar_add(tar, &file, err) < 0)
+		if (put(tar, &file, texts[i].text, err) < 0)
 			return -1;
 	}
-	if (ustar_add(tar, &program, err) < 0 ||
+	if (put(tar, &program, busybox->data, err) < 0 ||
 	    put_applets(tar, busybox_path, err) < 0)
 		return -1;
-	return ustar_finish(tar, err);
+	if (tar_write_end(&end) < 0)
+		abort();
+	return fileio_write_all(tar, end.data, end.len, err);
 }
 
 int template_build_busybox(struct template_build *build, struct error *err)

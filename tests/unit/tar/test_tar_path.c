@@ -1,18 +1,18 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * test_layer_path.c - names of archive entries
+ * test_tar_path.c - names of archive entries
  */
-#include "image/layer_path.h"
+#include "tar/tar_path.h"
 
 #include "base/error.h"
 #include "lib/tap.h"
 
-static char out[LAYER_PATH_MAX];
+static char out[TAR_PATH_MAX];
 static struct error err;
 
 static int normalise(const char *name)
 {
-	return layer_path_normalise(name, strlen(name), out, &err);
+	return tar_path_normalise(name, strlen(name), out, &err);
 }
 
 static void spellings_become_one(void)
@@ -40,23 +40,23 @@ static void ways_out_are_refused(void)
 
 static void a_nul_is_refused(void)
 {
-	CHECK(layer_path_normalise("a\0b", 3, out, &err) < 0);
-	CHECK(layer_path_normalise("a\0", 2, out, &err) < 0);
+	CHECK(tar_path_normalise("a\0b", 3, out, &err) < 0);
+	CHECK(tar_path_normalise("a\0", 2, out, &err) < 0);
 }
 
 static void lengths_are_bounded(void)
 {
-	char name[LAYER_PATH_MAX + 16];
+	char name[TAR_PATH_MAX + 16];
 
 	memset(name, 'x', 255);
-	CHECK(layer_path_normalise(name, 255, out, &err) == 0);
+	CHECK(tar_path_normalise(name, 255, out, &err) == 0);
 	name[255] = 'x';
-	CHECK(layer_path_normalise(name, 256, out, &err) < 0);
+	CHECK(tar_path_normalise(name, 256, out, &err) < 0);
 	for (size_t i = 0; i < sizeof(name); i++)
 		name[i] = i % 2 ? '/' : 'x';
-	CHECK(layer_path_normalise(name, LAYER_PATH_MAX - 1, out, &err) == 0);
-	CHECK(strlen(out) == LAYER_PATH_MAX - 1);
-	CHECK(layer_path_normalise(name, LAYER_PATH_MAX + 1, out, &err) < 0);
+	CHECK(tar_path_normalise(name, TAR_PATH_MAX - 1, out, &err) == 0);
+	CHECK(strlen(out) == TAR_PATH_MAX - 1);
+	CHECK(tar_path_normalise(name, TAR_PATH_MAX + 1, out, &err) < 0);
 }
 
 int main(void)

@@ -1,24 +1,24 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * layer_path.c - the name that an archive gives an entry, made safe
+ * tar_path.c - the name that an archive gives an entry, made safe
  */
-#include "image/layer_path.h"
+#include "tar/tar_path.h"
 
 #include <string.h>
 
 #include "base/error.h"
 
-static int append(char out[LAYER_PATH_MAX], size_t *used, const char *name,
+static int append(char out[TAR_PATH_MAX], size_t *used, const char *name,
 		  size_t len, struct error *err)
 {
 	size_t slash = *used ? 1 : 0;
 
-	if (len > LAYER_NAME_MAX)
+	if (len > TAR_NAME_MAX)
 		return error_set(err, 0, "a name is longer than %d bytes",
-				 LAYER_NAME_MAX);
-	if (*used + slash + len >= LAYER_PATH_MAX)
+				 TAR_NAME_MAX);
+	if (*used + slash + len >= TAR_PATH_MAX)
 		return error_set(err, 0, "the path is longer than %d bytes",
-				 LAYER_PATH_MAX - 1);
+				 TAR_PATH_MAX - 1);
 	if (slash)
 		out[(*used)++] = '/';
 	memcpy(out + *used, name, len);
@@ -27,8 +27,8 @@ static int append(char out[LAYER_PATH_MAX], size_t *used, const char *name,
 	return 0;
 }
 
-int layer_path_normalise(const char *name, size_t len, char out[LAYER_PATH_MAX],
-			 struct error *err)
+int tar_path_normalise(const char *name, size_t len, char out[TAR_PATH_MAX],
+		       struct error *err)
 {
 	const char *end = name + len;
 	size_t used = 0;

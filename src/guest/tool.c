@@ -1,0 +1,139 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * tool.c - what bawn-init does when it is not the first process
+ *
+ * Run as root in a session, so it does not trust the guest's users more than
+ * anybody else: it follows links only in the path that the host's user named.
+ */
+#include "guest/tool.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/error.h"
+#include "base/fileio.h"
+#include "base/own.h"
+#include "base/text.h"
+#include "tree/tree_copy.h"
+#include "tree/tree_walk.h"
+
+#define AGENT_UID 1000
+#define READ_BYTES (128u * 1024)
+/* It is the guest's own disk that fills up. */
+#define ENTRIES_MAX (8u * 1000 * 1000)
+
+static volatile sig_atomic_t told_to_end;
+
+static void on_signal(int number)
+{
+	told_to_end = number;
+}
+
+/* The host's command went away: what is half written must go as well. */
+static void catch_signals(void)
+{
+	static const int caught[] = { SIGHUP, SIGINT, SIGTERM };
+	struct sigaction action = { .sa_handler = on_signal };
+
+	for (size_t i = 0; i < ARRAY_SIZE(caught); i++)
+		sigaction(caught[i], &action, NULL);
+	signal(SIGPIPE, SIG_IGN);
+}
+
+static int put(void *ctx, const void *bytes, size_t len, struct error *err)
+{
+	return fileio_write_all(STDOUT_FILENO, bytes, len, err);
+}
+
+static void skipped(void *ctx, const char *path, const char *why)
+{
+	char shown[256];
+
+	text_printable(path, strlen(path), shown, sizeof(shown));
+	fprintf(stderr, "%s: %s\n", shown, why);
+}
+
+static int tar_out(char **args, struct error *err)
+{
+	struct tree_place place = { .base = AT_FDCWD, .path = args[0] };
+	struct tree_walk_setup setup = { .put = put, .skipped = skipped };
+
+	return tree_pack(&place, &setup, err);
+}
+
+static int feed(struct tree_unpack *unpack, struct error *err)
+{
+	static uint8_t bytes[READ_BYTES];
+
+	while (!told_to_end) {
+		ssize_t got = read(STDIN_FILENO, bytes, sizeof(bytes));
+
+		if (got == 0)
+			return tree_unpack_finish(unpack, err);
+		if (got < 0 && errno == EINTR)
+			continue;
+		if (got < 0)
+			return error_set(err, errno, "stdin");
+		if (tree_unpack_feed(unpack, bytes, (size_t)got, err) < 0)
+			return -1;
+	}
+	return error_set(err, EINTR, "copy");
+}
+
+static int unpack(const char *path, bool as_it_is, struct error *err)
+{
+	struct tree_unpack_setup setup = {
+		.place = { .base = AT_FDCWD, .path = path },
+		.as_it_is = as_it_is,
+		.owner = AGENT_UID,
+		.limits = { .entries = ENTRIES_MAX, .bytes = INT64_MAX },
+	};
+	struct tree_unpack *tree = tree_unpack_new(&setup);
+	int result = feed(tree, err);
+
+	tree_unpack_free(tree);
+	return result;
+}
+
+static int copy_in(char **args, struct error *err)
+{
+	return unpack(args[0], false, err);
+}
+
+static int tar_in(char **args, struct error *err)
+{
+	return unpack(args[0], true, err);
+}
+
+static const struct {
+	const char *name;
+	int args;
+	int (*run)(char **args, struct error *err);
+} tools[] = {
+	{ "tar-out", 1, tar_out }, /* PATH to stdout */
+	{ "tar-in", 1, tar_in },   /* stdin into the folder PATH */
+	{ "copy-in", 1, copy_in }, /* what tar-out wrote, to PATH */
+};
+
+int tool_run(int argc, char **argv)
+{
+	struct error err = { 0 };
+
+	for (size_t i = 0; i < ARRAY_SIZE(tools); i++) {
+		if (argc < 2 || strcmp(argv[1], tools[i].name) != 0 ||
+		    argc != tools[i].args + 2)
+			continue;
+		catch_signals();
+		if (tools[i].run(argv + 2, &err) == 0)
+			return 0;
+		fprintf(stderr, "%s\n", err.text);
+		return 1;
+	}
+	fprintf(stderr, "bawn-init: this is the first process of a sandbox's "
+			"machine\n");
+	return 2;
+}

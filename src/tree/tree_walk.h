@@ -1,0 +1,31 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * tree_walk.h - a folder or file as a tar archive, with no link followed
+ */
+#pragma once
+
+#include <stddef.h>
+#include <stdint.h>
+
+struct error;
+
+struct tree_walk_setup {
+	/* Takes bytes of the archive; -1 ends the walk. */
+	int (*put)(void *ctx, const void *bytes, size_t len, struct error *err);
+	/* Told what cannot be copied and why; may be NULL. */
+	void (*skipped)(void *ctx, const char *path, const char *why);
+	void *ctx;
+	unsigned flags;
+};
+
+enum tree_walk_flags {
+	/* the upper folder of an overlay: whiteouts become notes */
+	TREE_WALK_CHANGES = 1 << 0,
+};
+
+/*
+ * Writes name of the folder at, and all in it, as `as` ("" = its content as
+ * the root). Then the end of the archive.
+ */
+int tree_walk(int at, const char *name, const char *as,
+	      const struct tree_walk_setup *setup, struct error *err);
