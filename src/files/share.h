@@ -9,7 +9,7 @@
 #include <sys/stat.h>
 #include <linux/fuse.h>
 
-#include "files/hide_pattern.h"
+#include "base/hide_pattern.h"
 #include "files/node_table.h"
 
 #define SHARE_NOBODY 65534

@@ -3,7 +3,7 @@
  * fuzz_hide_pattern.c - lines of patterns, then a path; a plain name matches
  * itself
  */
-#include "files/hide_pattern.h"
+#include "base/hide_pattern.h"
 
 #include <string.h>
 

@@ -2,7 +2,7 @@
 /*
  * test_hide_pattern.c - patterns as in .gitignore, and moves that would cheat
  */
-#include "files/hide_pattern.h"
+#include "base/hide_pattern.h"
 
 #include "lib/tap.h"
 

@@ -7,7 +7,7 @@
  * and so takes at most their product; inside a component the classic
  * two-pointer wildcard match is at most quadratic in 255 bytes.
  */
-#include "files/hide_pattern.h"
+#include "base/hide_pattern.h"
 
 #include <stdint.h>
 #include <string.h>
