@@ -35,7 +35,8 @@ static void add_cells(struct table *table, const struct sandbox *sandbox,
 	facts_isolation(sandbox, state, text, sizeof(text));
 	table_cell(table, text);
 	table_cell(table, "");
-	table_cell(table, record->workspaces[0] ? record->workspaces[0] : "");
+	facts_workspace(record, text, sizeof(text));
+	table_cell(table, text);
 }
 
 static void add_damaged(struct table *table, json_t *list, const char *name,

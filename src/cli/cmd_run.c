@@ -100,7 +100,7 @@ static int get_ready(const struct options *options, struct ready *ready,
 /* One line on what a sandbox does not have yet. */
 static void say_what_is_missing(const struct ready *ready)
 {
-	const char *folder = ready->sandbox.record.workspaces[0];
+	const char *folder = ready->sandbox.record.shares.items[0].host;
 	char shown[256];
 
 	if (!ready->created.is_new && !isatty(2))

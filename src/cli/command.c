@@ -25,6 +25,8 @@ const struct command *const command_rows[] = {
 	&command_cp,
 	&command_ls,
 	&command_inspect,
+	&command_mount,
+	&command_umount,
 	&command_env,
 	&command_logs,
 	&command_events,
@@ -52,21 +54,34 @@ const struct command *const command_rows[] = {
 		.max_words = COMMAND_ANY_WORDS                                \
 	}
 
+/* clang-format off: one a line, for those who change it */
 const struct command commands_later[] = {
-	LATER("apply"),          LATER("checkpoint"),
-	LATER("diff"),           LATER("discard"),
-	LATER("fork"),           LATER("init"),
-	LATER("loop"),           LATER("mcp"),
-	LATER("mount"),          LATER("network"),
-	LATER("policy"),         LATER("ports"),
-	LATER("reset"),          LATER("restore"),
-	LATER("review"),         LATER("save"),
-	LATER("secret"),         LATER("top"),
-	LATER("umount"),         LATER("undo"),
-	LATER("template build"), LATER("template load"),
-	LATER("template prune"), LATER("template push"),
-	LATER("template tag"),   { .name = NULL },
+	LATER("apply"),
+	LATER("checkpoint"),
+	LATER("diff"),
+	LATER("discard"),
+	LATER("fork"),
+	LATER("init"),
+	LATER("loop"),
+	LATER("mcp"),
+	LATER("network"),
+	LATER("policy"),
+	LATER("ports"),
+	LATER("reset"),
+	LATER("restore"),
+	LATER("review"),
+	LATER("save"),
+	LATER("secret"),
+	LATER("top"),
+	LATER("undo"),
+	LATER("template build"),
+	LATER("template load"),
+	LATER("template prune"),
+	LATER("template push"),
+	LATER("template tag"),
+	{ .name = NULL },
 };
+/* clang-format on */
 
 /* Length of the first word of a name of two; 0 for a name of one. */
 static size_t group_length(const struct command *command)

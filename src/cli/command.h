@@ -41,6 +41,7 @@ extern const struct command command_help;
 extern const struct command command_inspect;
 extern const struct command command_logs;
 extern const struct command command_ls;
+extern const struct command command_mount;
 extern const struct command command_options;
 extern const struct command command_prune;
 extern const struct command command_remove_later;
@@ -51,6 +52,7 @@ extern const struct command command_template_inspect;
 extern const struct command command_template_ls;
 extern const struct command command_template_pull;
 extern const struct command command_template_rm;
+extern const struct command command_umount;
 extern const struct command command_version;
 /* The options of every listing. */
 extern const struct option_row command_list_rows[];

@@ -74,7 +74,7 @@ static char **copy_list(char *const *list)
 	size_t n = 0;
 	char **copy;
 
-	while (list[n])
+	while (list && list[n])
 		n++;
 	copy = xcalloc(n + 1, sizeof(char *));
 	for (size_t i = 0; i < n; i++)
@@ -95,7 +95,11 @@ static void fill_record(const struct store *store,
 		.name = xstrdup(name),
 		.id = random_id(),
 		.agent = xstrdup(request_agent(request)),
-		.workspaces = copy_list(request->workspaces),
+		.mode = xstrdup(request->mode ? request->mode
+					      : REQUEST_DEFAULT_MODE),
+		.hide = copy_list(request->hide),
+		.quota_bytes = request->quota_bytes,
+		.quota_inodes = request->quota_inodes,
 		.template_name = xstrdup(plan->template.name),
 		.template_id = xstrdup(plan->template.id),
 		.warm_key = copy_or_null(plan->warm.key),
@@ -112,6 +116,7 @@ static void fill_record(const struct store *store,
 		.created = time(NULL),
 		.last_used = time(NULL),
 	};
+	share_list_copy(&record->shares, &request->shares);
 }
 
 int create_disk(const struct sandbox *sandbox, const struct plan *plan,

@@ -13,6 +13,7 @@
 #include "base/mem.h"
 #include "base/own.h"
 #include "base/text.h"
+#include "cli/files_config.h"
 #include "cli/store.h"
 #include "cli/table.h"
 #include "cli/variables.h"
@@ -67,18 +68,31 @@ static json_t *text_or_null(const char *text)
 	return text && *text ? json_string(text) : json_null();
 }
 
+void facts_workspace(const struct sandbox_record *record, char *dst,
+		     size_t size)
+{
+	const struct share_record *first = record->shares.items;
+	bool direct = !strcmp(record->mode, "direct");
+
+	dst[0] = '\0';
+	if (record->shares.count)
+		text_format(dst, size, "%s%s%s%s%s", first->host,
+			    first->read_only ? ":ro" : "", direct ? "" : " (",
+			    direct ? "" : record->mode, direct ? "" : ")");
+}
+
 static json_t *workspaces_json(const struct sandbox_record *record)
 {
 	json_t *list = json_array();
 
-	for (char **w = record->workspaces; *w; w++) {
-		bool read_only = text_ends(*w, ":ro");
-		AUTO_FREE char *path = xstrndup(
-			*w, strlen(*w) - (read_only ? strlen(":ro") : 0));
+	for (size_t i = 0; i < record->shares.count; i++) {
+		const struct share_record *share = &record->shares.items[i];
 
-		json_array_append_new(list, json_pack("{s:s, s:b, s:b}", "path",
-						      path, "read_only",
-						      read_only, "shared", 0));
+		if (!share->added)
+			json_array_append_new(
+				list,
+				json_pack("{s:s, s:b}", "path", share->host,
+					  "read_only", share->read_only));
 	}
 	return list;
 }
@@ -90,14 +104,15 @@ json_t *facts_row(const struct sandbox *sandbox,
 	char isolation[64];
 
 	facts_isolation(sandbox, state, isolation, sizeof(isolation));
-	return json_pack("{s:s, s:s, s:s, s:o, s:s, s:o, s:[], s:o, s:s, s:o, "
-			 "s:o}",
+	return json_pack("{s:s, s:s, s:s, s:o, s:s, s:o, s:[], s:o, s:s, s:s, "
+			 "s:o, s:o}",
 			 "name", record->name, "agent", record->agent, "status",
 			 sandbox_status_name(state->status), "reason",
 			 text_or_null(state->reason), "isolation", isolation,
 			 "accel", text_or_null(accel_of(sandbox, state)),
 			 "ports", "workspaces", workspaces_json(record),
-			 "template", record->template_name, "created",
+			 "workspace_mode", record->mode, "template",
+			 record->template_name, "created",
 			 time_json(record->created), "last_used",
 			 time_json(record->last_used));
 }
@@ -186,6 +201,28 @@ static void add_live(json_t *facts, const struct sandbox *sandbox)
 			    phases ? json_incref(phases) : json_object());
 }
 
+/* The folders as they are at the next start, with what is hidden in each. */
+static void add_files(json_t *facts, const struct sandbox_record *record)
+{
+	AUTO(json) json_t *files = files_config_make(record, NULL);
+	json_t *mounts = share_list_encode(&record->shares), *mount;
+	size_t i;
+
+	json_array_foreach(mounts, i, mount)
+	{
+		const json_t *share =
+			json_array_get(json_object_get(files, "shares"), i);
+
+		json_object_set(mount, "hidden",
+				json_object_get(share, "hide"));
+	}
+	json_object_set_new(facts, "mounts", mounts);
+	json_object_set_new(facts, "quota",
+			    json_pack("{s:I, s:I}", "bytes",
+				      (json_int_t)record->quota_bytes, "inodes",
+				      (json_int_t)record->quota_inodes));
+}
+
 json_t *facts_all(const struct sandbox *sandbox,
 		  const struct sandbox_state *state)
 {
@@ -206,7 +243,7 @@ json_t *facts_all(const struct sandbox *sandbox,
 	json_object_set_new(facts, "memory",
 			    json_integer((json_int_t)record->memory_mib << 20));
 	json_object_set_new(facts, "disk", disk_json(sandbox));
-	json_object_set_new(facts, "mounts", json_array());
+	add_files(facts, record);
 	json_object_set_new(facts, "policy", json_null());
 	json_object_set_new(facts, "secrets", json_array());
 	json_object_set_new(facts, "checkpoints", json_array());

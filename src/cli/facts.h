@@ -8,6 +8,7 @@
 #include <stddef.h>
 
 struct sandbox;
+struct sandbox_record;
 struct sandbox_state;
 
 /* "microvm/tcg"; without the second part before the first start. */
@@ -15,6 +16,9 @@ void facts_isolation(const struct sandbox *sandbox,
 		     const struct sandbox_state *state, char *dst, size_t size);
 /* "running", "paused (disk full)". */
 void facts_status(const struct sandbox_state *state, char *dst, size_t size);
+/* "/p", "/p:ro", "/p (overlay)". */
+void facts_workspace(const struct sandbox_record *record, char *dst,
+		     size_t size);
 /* A row of `ls --json`. */
 json_t *facts_row(const struct sandbox *sandbox,
 		  const struct sandbox_state *state);

@@ -15,6 +15,7 @@
 #include "base/fileio.h"
 #include "base/mem.h"
 #include "base/own.h"
+#include "cli/files_config.h"
 #include "cli/plan.h"
 #include "cli/store.h"
 #include "ipc/control.h"
@@ -32,6 +33,7 @@ static const char *const passed_on[] = {
 	"XDG_CACHE_HOME", "XDG_DATA_HOME", "XDG_CONFIG_HOME",
 };
 
+AUTO_DEFINE(json, json_t *, json_decref)
 AUTO_DEFINE(spec, struct start_spec *, start_spec_release)
 
 static char *copy(const char *text)
@@ -87,6 +89,18 @@ static void set_boot(const struct plan *plan, struct start_spec *spec)
 					: BOOT_TIMEOUT_TCG_MS;
 }
 
+static int add_files(const struct sandbox *sandbox, struct start_spec *spec,
+		     struct error *err)
+{
+	AUTO(json) json_t *files = files_config_make(&sandbox->record, err);
+
+	if (!files || files_config_save(sandbox, files, err) < 0)
+		return -1;
+	spec->files = json_dumps(files, JSON_COMPACT);
+	spec->shares = (unsigned)sandbox->record.shares.count;
+	return 0;
+}
+
 static int fill(const struct sandbox *sandbox, const struct plan *plan,
 		struct start_spec *spec, struct error *err)
 {
@@ -107,6 +121,8 @@ static int fill(const struct sandbox *sandbox, const struct plan *plan,
 	spec->gid = (gid_t)record->uid;
 	spec->remove_at_end = record->remove_at_end;
 	spec->agent_once = record->remove_at_end;
+	if (add_files(sandbox, spec, err) < 0)
+		return -1;
 	if (plan->warm.key)
 		set_restore(plan, spec);
 	else

@@ -4,65 +4,18 @@
  */
 #include "cli/request.h"
 
-#include <errno.h>
 #include <limits.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 
 #include "base/error.h"
-#include "base/mem.h"
-#include "base/own.h"
 #include "base/text.h"
 #include "cli/options.h"
+#include "cli/share_parse.h"
 #include "cli/store.h"
 #include "state/agent_names.h"
 
 #define MIB (1024u * 1024)
-#define READ_ONLY ":ro"
-
-static char *expand_home(const char *path)
-{
-	const char *home = getenv("HOME");
-
-	if (path[0] != '~' || (path[1] && path[1] != '/') || !home)
-		return xstrdup(path);
-	return xasprintf("%s%s", home, path + 1);
-}
-
-/* The folder's real path, malloc'd; a folder that is not there is an error. */
-static char *real_folder(const char *given, struct error *err)
-{
-	AUTO_FREE char *path = expand_home(given);
-	AUTO_FREE char *real = realpath(path, NULL);
-	char shown[256];
-	struct stat st;
-
-	text_printable(given, strlen(given), shown, sizeof(shown));
-	if (!real || stat(real, &st) < 0) {
-		error_set(err, errno, "%s", shown);
-		return NULL;
-	}
-	if (!S_ISDIR(st.st_mode)) {
-		error_set(err, ENOTDIR, "%s", shown);
-		return NULL;
-	}
-	return TAKE_PTR(real);
-}
-
-/* PATH or PATH:ro; a folder whose name really ends in ":ro" is taken so. */
-static char *workspace(const char *given, struct error *err)
-{
-	AUTO_FREE char *plain = NULL;
-	AUTO_FREE char *real = NULL;
-	char *as_is = real_folder(given, NULL);
-
-	if (as_is || !text_ends(given, READ_ONLY))
-		return as_is ? as_is : real_folder(given, err);
-	plain = xstrndup(given, strlen(given) - strlen(READ_ONLY));
-	real = real_folder(plain, err);
-	return real ? xasprintf("%s%s", real, READ_ONLY) : NULL;
-}
 
 static bool exists(const struct store *store, const char *name)
 {
@@ -75,14 +28,16 @@ static bool exists(const struct store *store, const char *name)
 /* "./x", "~/x", "a/b"; a dot inside a word may also be part of a name. */
 static bool is_path(const char *word, const struct store *store)
 {
-	AUTO_FREE char *folder = NULL;
+	struct share_record share;
+	bool found;
 
 	if (strchr(word, '/') || word[0] == '.' || word[0] == '~')
 		return true;
 	if (!strchr(word, '.'))
 		return false;
-	folder = workspace(word, NULL);
-	return folder || !exists(store, word);
+	found = share_parse(word, SHARE_FORM_PATH, &share, NULL) == 0;
+	share_release(&share);
+	return found || !exists(store, word);
 }
 
 static int unknown_word(const char *word, const struct store *store, bool first,
@@ -133,9 +88,6 @@ static int take_first(struct request *request, const char *word,
 static int take_words(const struct options *options, const struct store *store,
 		      struct request *request, struct error *err)
 {
-	size_t n = 0;
-
-	request->workspaces = xcalloc(options->word_count + 2, sizeof(char *));
 	for (size_t i = 0; i < options->word_count; i++) {
 		const char *word = options->words[i];
 
@@ -146,14 +98,10 @@ static int take_words(const struct options *options, const struct store *store,
 				return -1;
 			continue;
 		}
-		request->workspaces[n] = workspace(word, err);
-		if (!request->workspaces[n++])
+		if (request_take_path(request, word, err) < 0)
 			return -1;
 	}
-	request->workspaces_given = n > 0;
-	if (n == 0)
-		request->workspaces[0] = workspace(".", err);
-	return request->workspaces[0] ? 0 : -1;
+	return 0;
 }
 
 static int take_number(const struct options *options, const char *name,
@@ -213,18 +161,11 @@ static int take_resources(const struct options *options,
 	return 0;
 }
 
-int request_parse(const struct options *options, const struct store *store,
-		  struct request *request, struct error *err)
+static int take_name(const struct options *options, struct request *request,
+		     struct error *err)
 {
 	const char *name = options_value(options, "name");
 
-	memset(request, 0, sizeof(*request));
-	request->template_name = options_value(options, "template");
-	request->cold = options_flag(options, "cold");
-	request->remove_at_end = options_flag(options, "rm");
-	if (take_resources(options, request, err) < 0 ||
-	    take_words(options, store, request, err) < 0)
-		return -1;
 	if (!name)
 		return 0;
 	if (request->must_exist)
@@ -236,11 +177,31 @@ int request_parse(const struct options *options, const struct store *store,
 	return 0;
 }
 
+int request_parse(const struct options *options, const struct store *store,
+		  struct request *request, struct error *err)
+{
+	bool named;
+
+	memset(request, 0, sizeof(*request));
+	request->template_name = options_value(options, "template");
+	request->cold = options_flag(options, "cold");
+	request->remove_at_end = options_flag(options, "rm");
+	request->force = options_flag(options, "force");
+	if (take_resources(options, request, err) < 0 ||
+	    take_words(options, store, request, err) < 0 ||
+	    take_name(options, request, err) < 0)
+		return -1;
+	/* who names one that is there may stand anywhere, also at home */
+	named = request->name && exists(store, request->name);
+	return request_take_shares(options, !named, request, err);
+}
+
 void request_release(struct request *request)
 {
-	for (char **w = request->workspaces; w && *w; w++)
-		free(*w);
-	free(request->workspaces);
+	for (char **h = request->hide; h && *h; h++)
+		free(*h);
+	free(request->hide);
+	share_list_release(&request->shares);
 	memset(request, 0, sizeof(*request));
 }
 

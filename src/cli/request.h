@@ -8,6 +8,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "state/share_list.h"
+
 struct error;
 struct options;
 struct sandbox;
@@ -17,8 +19,14 @@ struct request {
 	const char *agent; /* canonical name; NULL: not given */
 	const char *name;  /* --name, or the sandbox that was named; NULL */
 	bool must_exist;   /* name was given as `run NAME` */
-	char **workspaces; /* owned; absolute, ":ro" kept; at least one */
-	bool workspaces_given;
+	/* owned; the first is the workspace; empty when a sandbox was named */
+	struct share_list shares;
+	bool shares_given;
+	const char *mode; /* direct, overlay or clone; NULL: not given */
+	char **hide;      /* owned, NULL-terminated; NULL: not given */
+	uint64_t quota_bytes, quota_inodes;
+	bool quota_given;
+	bool force;                /* "/" and the home folder may be shared */
 	const char *template_name; /* NULL: not given */
 	const char *accel;         /* NULL: not given */
 	unsigned cpus, memory_mib; /* 0: not given */
@@ -28,6 +36,7 @@ struct request {
 
 #define REQUEST_DEFAULT_AGENT "shell"
 #define REQUEST_DEFAULT_TEMPLATE "base"
+#define REQUEST_DEFAULT_MODE "direct"
 
 /* Texts are borrowed from options. Release it also after a failure. */
 int request_parse(const struct options *options, const struct store *store,
@@ -36,6 +45,20 @@ void request_release(struct request *request);
 #define AUTO_REQUEST __attribute__((cleanup(request_release)))
 
 const char *request_agent(const struct request *request);
+
+/* A word that is a PATH; the first is the workspace. */
+int request_take_path(struct request *request, const char *word,
+		      struct error *err);
+/* -v, --workspace-mode, --hide, --quota; the current folder where none is. */
+int request_take_shares(const struct options *options, bool needs_workspace,
+			struct request *request, struct error *err);
+
+/* What was given about folders and differs from the sandbox's is an error. */
+int request_compare_shares(const struct request *request,
+			   const struct sandbox *sandbox, struct error *err);
+/* The error that shows both values; always -1. */
+int request_differs(const struct sandbox *sandbox, const char *what,
+		    const char *has, const char *asked, struct error *err);
 
 /*
  * 1 and the sandbox when there is one for this request, 0 when one must be

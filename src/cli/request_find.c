@@ -19,8 +19,8 @@
 #include "cli/store.h"
 #include "provision/machine.h"
 
-static int differs(const struct sandbox *sandbox, const char *what,
-		   const char *has, const char *asked, struct error *err)
+int request_differs(const struct sandbox *sandbox, const char *what,
+		    const char *has, const char *asked, struct error *err)
 {
 	return error_set(
 		err, 0,
@@ -36,7 +36,7 @@ static int number_differs(const struct sandbox *sandbox, const char *what,
 
 	text_format(a, sizeof(a), "%llu", (unsigned long long)has);
 	text_format(b, sizeof(b), "%llu", (unsigned long long)asked);
-	return differs(sandbox, what, a, b, err);
+	return request_differs(sandbox, what, a, b, err);
 }
 
 static int size_differs(const struct sandbox *sandbox, const char *what,
@@ -48,27 +48,7 @@ static int size_differs(const struct sandbox *sandbox, const char *what,
 	text_from_size(asked, b, sizeof(b));
 	if (!strcmp(a, b))
 		return number_differs(sandbox, what, has, asked, err);
-	return differs(sandbox, what, a, b, err);
-}
-
-static int compare_workspaces(const struct request *request,
-			      const struct sandbox *sandbox, struct error *err)
-{
-	char **has = sandbox->record.workspaces;
-	char **asked = request->workspaces;
-	char a[160], b[160];
-
-	for (; *has || *asked; has++, asked++) {
-		const char *h = *has ? *has : "(none)";
-		const char *n = *asked ? *asked : "(none)";
-
-		if (*has && *asked && !strcmp(*has, *asked))
-			continue;
-		text_printable(h, strlen(h), a, sizeof(a));
-		text_printable(n, strlen(n), b, sizeof(b));
-		return differs(sandbox, "folder", a, b, err);
-	}
-	return 0;
+	return request_differs(sandbox, what, a, b, err);
 }
 
 static int compare(const struct request *request, const struct sandbox *sandbox,
@@ -83,18 +63,18 @@ static int compare(const struct request *request, const struct sandbox *sandbox,
 				 "one (give it another --name)",
 				 record->name);
 	if (request->agent && strcmp(request->agent, record->agent))
-		return differs(sandbox, "agent", record->agent, request->agent,
-			       err);
-	if (request->workspaces_given &&
-	    compare_workspaces(request, sandbox, err) < 0)
+		return request_differs(sandbox, "agent", record->agent,
+				       request->agent, err);
+	if (request_compare_shares(request, sandbox, err) < 0)
 		return -1;
 	if (request->template_name &&
 	    strcmp(request->template_name, record->template_name))
-		return differs(sandbox, "template", record->template_name,
-			       request->template_name, err);
+		return request_differs(sandbox, "template",
+				       record->template_name,
+				       request->template_name, err);
 	if (request->accel && strcmp(request->accel, record->accel))
-		return differs(sandbox, "accelerator", record->accel,
-			       request->accel, err);
+		return request_differs(sandbox, "accelerator", record->accel,
+				       request->accel, err);
 	if (request->cpus && request->cpus != record->cpus)
 		return number_differs(sandbox, "CPUs", record->cpus,
 				      request->cpus, err);
@@ -118,8 +98,9 @@ static bool same_place(const struct request *request,
 
 	return !record->remove_at_end &&
 	       !strcmp(record->agent, request_agent(request)) &&
-	       record->workspaces[0] &&
-	       !strcmp(record->workspaces[0], request->workspaces[0]);
+	       record->shares.count && request->shares.count &&
+	       !strcmp(record->shares.items[0].host,
+		       request->shares.items[0].host);
 }
 
 /* Among all sandboxes of this agent and folder; *others counts them. */
@@ -211,14 +192,22 @@ char *request_new_name(const struct request *request, const struct store *store,
 		       struct error *err)
 {
 	const char *agent = request_agent(request);
-	const char *path = request->workspaces[0];
-	AUTO_FREE char *plain = sandbox_name_for(agent, path, false);
+	AUTO_FREE char *plain = NULL;
 	AUTO_FREE char *name = NULL;
 	AUTO_SANDBOX struct sandbox other = SANDBOX_INIT;
+	const char *path;
 	size_t others = 0;
 
+	if (!request->shares.count) {
+		error_set(err, ENOENT,
+			  "sandbox %s was removed just now (run it again)",
+			  request->name);
+		return NULL;
+	}
 	if (request->name)
 		return xstrdup(request->name);
+	path = request->shares.items[0].host;
+	plain = sandbox_name_for(agent, path, false);
 	if (request->remove_at_end)
 		return throwaway_name(plain);
 	find_by_place(request, store, &other, &others);

@@ -153,17 +153,6 @@ int variables_from_options(json_t *variables, const struct options *options,
 	return 0;
 }
 
-static void add_workspace(json_t *all, const char *workspace)
-{
-	size_t len = workspace ? strlen(workspace) : 0;
-
-	if (!len)
-		return;
-	if (text_ends(workspace, ":ro"))
-		len -= strlen(":ro");
-	json_object_set_new(all, "WORKSPACE_DIR", json_stringn(workspace, len));
-}
-
 char **variables_of_session(const struct sandbox *sandbox, bool tty,
 			    const json_t *extra, struct error *err)
 {
@@ -180,7 +169,10 @@ char **variables_of_session(const struct sandbox *sandbox, bool tty,
 			    json_string(sandbox->record.name));
 	json_object_set_new(all, "SANDBOX_ID", json_string(sandbox->record.id));
 	json_object_set_new(all, "IS_SANDBOX", json_string("1"));
-	add_workspace(all, sandbox->record.workspaces[0]);
+	if (sandbox->record.shares.count)
+		json_object_set_new(
+			all, "WORKSPACE_DIR",
+			json_string(sandbox->record.shares.items[0].guest));
 	if (tty && term && *term)
 		json_object_set_new(all, "TERM", json_string(term));
 	json_object_update(all, own);

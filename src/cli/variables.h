@@ -25,7 +25,7 @@ int variables_from_options(json_t *variables, const struct options *options,
 
 /*
  * What a session gets: SANDBOX_NAME, SANDBOX_ID, IS_SANDBOX, WORKSPACE_DIR
- * (the first folder, which is not shared yet), TERM with a tty, env.json, then
+ * (the first folder), TERM with a tty, env.json, then
  * extra (may be NULL). NULL-terminated; variables_free().
  */
 char **variables_of_session(const struct sandbox *sandbox, bool tty,

@@ -54,20 +54,25 @@ static int folder_address(int folder_fd, const char *name,
 
 int control_connect(int folder_fd, struct error *err)
 {
+	return control_connect_to(folder_fd, CONTROL_SOCKET_NAME, err);
+}
+
+int control_connect_to(int folder_fd, const char *name, struct error *err)
+{
 	AUTO_CLOSE int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
 	struct sockaddr_un address;
 	int result;
 
 	if (fd < 0)
 		return error_set(err, errno, "socket");
-	if (folder_address(folder_fd, CONTROL_SOCKET_NAME, &address, err) < 0)
+	if (folder_address(folder_fd, name, &address, err) < 0)
 		return -1;
 	do {
 		result = connect(fd, (const struct sockaddr *)&address,
 				 sizeof(address));
 	} while (result < 0 && errno == EINTR);
 	if (result < 0)
-		return error_set(err, errno, "%s", CONTROL_SOCKET_NAME);
+		return error_set(err, errno, "%s", name);
 	return TAKE_FD(fd);
 }
 

@@ -20,6 +20,7 @@ struct error;
 
 #define CONTROL_LINE_MAX (512u * 1024)
 #define CONTROL_SOCKET_NAME "control.sock"
+#define CONTROL_LAUNCH_SOCKET_NAME "launch.sock"
 
 struct control_client {
 	int fd;     /* owned, blocking */
@@ -37,6 +38,8 @@ void control_client_release(struct control_client *client);
  * err->code is ENOENT or ECONNREFUSED when nobody listens.
  */
 int control_connect(int folder_fd, struct error *err);
+/* The same for a socket of another name, such as the launcher's. */
+int control_connect_to(int folder_fd, const char *name, struct error *err);
 /*
  * Listens on folder_fd/control.sock, mode 0600, replacing a stale one. The
  * descriptor is non-blocking.

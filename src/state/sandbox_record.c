@@ -29,7 +29,7 @@
 #define ALIVE_FILE "alive"
 #define USED_FILE "used"
 #define FILE_MAX (256u * 1024)
-#define WORKSPACES_MAX 256
+#define HIDE_MAX 1024
 
 AUTO_DEFINE(json, json_t *, json_decref)
 
@@ -57,6 +57,9 @@ static const struct field fields[] = {
 	FIELD(name, FIELD_TEXT),
 	FIELD(id, FIELD_TEXT),
 	FIELD(agent, FIELD_TEXT),
+	FIELD(mode, FIELD_TEXT),
+	FIELD(quota_bytes, FIELD_U64),
+	FIELD(quota_inodes, FIELD_U64),
 	FIELD(template_name, FIELD_TEXT),
 	FIELD(template_id, FIELD_TEXT),
 	FIELD(warm_key, FIELD_OPTIONAL_TEXT),
@@ -225,23 +228,32 @@ static int load_field(const struct field *field, const json_t *object,
 	}
 }
 
-static int load_workspaces(const json_t *object, struct sandbox_record *record,
-			   struct error *err)
+static int load_hide(const json_t *object, struct sandbox_record *record,
+		     struct error *err)
 {
-	const json_t *list = json_object_get(object, "workspaces");
+	const json_t *list = json_object_get(object, "hide");
 	size_t count = json_array_size(list);
 
-	if (!json_is_array(list) || count > WORKSPACES_MAX)
-		return bad_field("workspaces", err);
-	record->workspaces = xcalloc(count + 1, sizeof(char *));
+	if (!json_is_array(list) || count > HIDE_MAX)
+		return bad_field("hide", err);
+	record->hide = xcalloc(count + 1, sizeof(char *));
 	for (size_t i = 0; i < count; i++) {
 		const char *text = json_string_value(json_array_get(list, i));
 
 		if (!text)
-			return bad_field("workspaces", err);
-		record->workspaces[i] = xstrdup(text);
+			return bad_field("hide", err);
+		record->hide[i] = xstrdup(text);
 	}
 	return 0;
+}
+
+static int load_lists(const json_t *object, struct sandbox_record *record,
+		      struct error *err)
+{
+	if (share_list_decode(json_object_get(object, "shares"),
+			      &record->shares, err) < 0)
+		return error_prefix(err, RECORD_FILE);
+	return load_hide(object, record, err);
 }
 
 static int check_component(const char *key, const char *text, struct error *err)
@@ -269,7 +281,7 @@ int sandbox_record_load(int folder_fd, struct sandbox_record *record,
 				 RECORD_FILE ": version %lld is not known to "
 					     "this bawn (update it)",
 				 (long long)version);
-	failed = load_workspaces(object, record, err);
+	failed = load_lists(object, record, err);
 	for (size_t i = 0; !failed && i < ARRAY_SIZE(fields); i++)
 		failed = load_field(&fields[i], object, record, err);
 	/* these become parts of paths */
@@ -320,11 +332,22 @@ void sandbox_record_touch(int folder_fd)
 		futimens(fd, NULL);
 }
 
+static json_t *hide_json(char *const *hide)
+{
+	json_t *list = json_array();
+
+	for (; hide && *hide; hide++)
+		if (json_array_append_new(list, json_string(*hide)) < 0) {
+			json_decref(list);
+			return NULL;
+		}
+	return list;
+}
+
 int sandbox_record_save(int folder_fd, const struct sandbox_record *record,
 			struct error *err)
 {
 	AUTO(json) json_t *object = json_object();
-	json_t *list = NULL;
 
 	json_object_set_new(object, "version",
 			    json_integer(SANDBOX_RECORD_VERSION));
@@ -333,14 +356,11 @@ int sandbox_record_save(int folder_fd, const struct sandbox_record *record,
 					field_json(&fields[i], record)) < 0)
 			return error_set(err, 0, "field \"%s\" is not UTF-8",
 					 fields[i].key);
-	list = json_array();
-	for (char **w = record->workspaces; w && *w; w++)
-		if (json_array_append_new(list, json_string(*w)) < 0) {
-			json_decref(list);
-			return error_set(err, 0,
-					 "a workspace's path is not UTF-8");
-		}
-	json_object_set_new(object, "workspaces", list);
+	if (json_object_set_new(object, "shares",
+				share_list_encode(&record->shares)) < 0)
+		return error_set(err, 0, "a folder's path is not UTF-8");
+	if (json_object_set_new(object, "hide", hide_json(record->hide)) < 0)
+		return error_set(err, 0, "a hidden path is not UTF-8");
 	/* what ends with its command need not survive a power cut */
 	return save_object(folder_fd, RECORD_FILE, object,
 			   record->remove_at_end ? 0 : FILEIO_SYNC, err);
@@ -353,9 +373,10 @@ void sandbox_record_release(struct sandbox_record *record)
 		    fields[i].kind == FIELD_OPTIONAL_TEXT)
 			free(*(char **)(void *)((char *)record +
 						fields[i].offset));
-	for (char **w = record->workspaces; w && *w; w++)
-		free(*w);
-	free(record->workspaces);
+	for (char **h = record->hide; h && *h; h++)
+		free(*h);
+	free(record->hide);
+	share_list_release(&record->shares);
 	memset(record, 0, sizeof(*record));
 }
 

@@ -18,19 +18,24 @@
 #include <stdint.h>
 #include <sys/types.h>
 
+#include "state/share_list.h"
+
 struct error;
 
-#define SANDBOX_RECORD_VERSION 1
+#define SANDBOX_RECORD_VERSION 2
 #define SANDBOX_NAME_MAX 63
 
 struct sandbox_record {
 	char *name, *id, *agent;
-	char **workspaces; /* absolute, as given, ":ro" kept; NULL-terminated */
-	char *template_name, *template_id; /* id: digest of the disk content */
-	char *warm_key;                    /* NULL: made with --cold */
-	char *kernel_key;                  /* folder in cache/kernels */
-	char *machine, *cpu;               /* versioned names */
-	char *accel;                       /* what was asked: auto, kvm, tcg */
+	struct share_list shares; /* the first is the workspace */
+	char *mode;               /* of its folders: direct, overlay, clone */
+	char **hide;              /* patterns of --hide; NULL-terminated */
+	uint64_t quota_bytes, quota_inodes; /* of each share; 0: no limit */
+	char *template_name, *template_id;  /* id: digest of the disk content */
+	char *warm_key;                     /* NULL: made with --cold */
+	char *kernel_key;                   /* folder in cache/kernels */
+	char *machine, *cpu;                /* versioned names */
+	char *accel;                        /* what was asked: auto, kvm, tcg */
 	char *accel_used; /* what it last ran under; NULL before */
 	char *isolation;  /* "microvm" */
 	unsigned cpus, memory_mib;

@@ -17,11 +17,10 @@ static char scratch[] = "/tmp/bawn-test-store-XXXXXX";
 
 static void put_sandbox(const struct store *store, const char *name)
 {
-	char *none[] = { "/w", NULL };
 	struct sandbox_record record = { .name = (char *)name,
 					 .id = "00",
 					 .agent = "shell",
-					 .workspaces = none,
+					 .mode = "direct",
 					 .template_name = "tiny",
 					 .template_id = "sha256:0",
 					 .accel = "auto",

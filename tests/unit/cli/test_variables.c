@@ -92,12 +92,11 @@ static bool listed(char **list, const char *text)
 
 static void a_session_knows_where_it_is(void)
 {
-	char *workspaces[] = { "/w x:ro", NULL };
-	struct sandbox sandbox = { .folder = open(scratch,
-						  O_RDONLY | O_DIRECTORY),
-				   .record = { .name = "box",
-					       .id = "ab",
-					       .workspaces = workspaces } };
+	struct share_record share = { .host = "/real", .guest = "/w x" };
+	struct sandbox sandbox = {
+		.folder = open(scratch, O_RDONLY | O_DIRECTORY),
+		.record = { .name = "box", .id = "ab", .shares = { &share, 1 } }
+	};
 	json_t *extra = json_pack("{s:s}", "IS_SANDBOX", "mine");
 	char **list;
 

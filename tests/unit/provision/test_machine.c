@@ -55,6 +55,7 @@ static void running_sandboxes_count_against_the_host(void)
 		.name = "big",
 		.id = "0123456789abcdef0123456789abcdef",
 		.agent = "shell",
+		.mode = "direct",
 		.template_name = "tiny",
 		.template_id = "sha256:1",
 		.kernel_key = "k",

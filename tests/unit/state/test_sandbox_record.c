@@ -25,13 +25,21 @@ static void put(const char *name, const char *text)
 
 static void a_record_survives_the_round_trip(void)
 {
-	char *workspaces[] = { "/home/u/a b", "/home/u/\"q\":ro",
-			       "/home/u/日本", NULL };
+	struct share_record shares[] = {
+		{ "/home/u/a b", "/home/u/a b", false, false },
+		{ "/home/u/\"q\"", "/q", true, false },
+		{ "/home/u/日本", "/home/u/日本", false, true },
+	};
+	char *hide[] = { "*.key", "!x", NULL };
 	struct sandbox_record in = {
 		.name = "shell-x",
 		.id = "0123456789abcdef0123456789abcdef",
 		.agent = "shell",
-		.workspaces = workspaces,
+		.shares = { shares, ARRAY_SIZE(shares) },
+		.mode = "overlay",
+		.hide = hide,
+		.quota_bytes = 1ULL << 40,
+		.quota_inodes = 7,
 		.template_name = "base",
 		.template_id = "sha256:1",
 		.warm_key = "w",
@@ -51,10 +59,16 @@ static void a_record_survives_the_round_trip(void)
 	REQUIRE(sandbox_record_save(folder, &in, &err) == 0);
 	REQUIRE(sandbox_record_load(folder, &out, &err) == 0);
 	CHECK(!strcmp(out.name, in.name) && !strcmp(out.id, in.id));
-	CHECK(!strcmp(out.workspaces[0], workspaces[0]));
-	CHECK(!strcmp(out.workspaces[1], workspaces[1]));
-	CHECK(!strcmp(out.workspaces[2], workspaces[2]));
-	CHECK(!out.workspaces[3]);
+	REQUIRE(out.shares.count == ARRAY_SIZE(shares));
+	for (size_t i = 0; i < ARRAY_SIZE(shares); i++) {
+		CHECK(!strcmp(out.shares.items[i].host, shares[i].host));
+		CHECK(!strcmp(out.shares.items[i].guest, shares[i].guest));
+		CHECK(out.shares.items[i].read_only == shares[i].read_only);
+		CHECK(out.shares.items[i].added == shares[i].added);
+	}
+	CHECK(!strcmp(out.mode, "overlay") && !strcmp(out.hide[1], "!x"));
+	CHECK(!out.hide[2] && out.quota_bytes == in.quota_bytes);
+	CHECK(out.quota_inodes == 7);
 	CHECK(!strcmp(out.warm_key, "w"));
 	CHECK(!out.kernel_key && !out.accel_used);
 	CHECK(out.cpus == 2 && out.memory_mib == 4096);
@@ -70,11 +84,13 @@ static void damaged_records_are_errors_without_leaks(void)
 		"",
 		"[]",
 		"{",
-		"{\"version\":2}",
 		"{\"version\":1}",
-		"{\"version\":1,\"workspaces\":[1]}",
-		"{\"version\":1,\"workspaces\":[],\"name\":7}",
-		"{\"version\":1,\"workspaces\":[\"/a\"],\"name\":\"x\"}",
+		"{\"version\":2}",
+		"{\"version\":2,\"shares\":[1]}",
+		"{\"version\":2,\"shares\":[],\"hide\":[1]}",
+		"{\"version\":2,\"shares\":[],\"hide\":[],\"name\":7}",
+		"{\"version\":2,\"shares\":[{\"host\":\"a\",\"guest\":\"/a\","
+		"\"read_only\":true,\"added\":false}],\"hide\":[]}",
 	};
 
 	for (size_t i = 0; i < ARRAY_SIZE(bad); i++) {

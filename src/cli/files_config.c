@@ -1,0 +1,201 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * files_config.c - what bawn-files is told about a sandbox's folders
+ */
+#include "cli/files_config.h"
+
+#include <errno.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/buffer.h"
+#include "base/error.h"
+#include "base/fileio.h"
+#include "base/mem.h"
+#include "base/own.h"
+#include "cli/hidden.h"
+#include "cli/share_parse.h"
+#include "cli/store.h"
+#include "state/paths.h"
+
+#define FILES_FILE "files.json"
+#define FILES_MAX (4U << 20)
+#define AGENT_UID 1000
+#define AGENT_GID 1000
+
+AUTO_DEFINE(json, json_t *, json_decref)
+AUTO_DEFINE(folders, char **, share_own_folders_free)
+
+static bool is_folder(const char *path)
+{
+	struct stat st;
+
+	return stat(path, &st) == 0 && S_ISDIR(st.st_mode);
+}
+
+static json_t *share_json(const struct sandbox_record *record, size_t at,
+			  struct error *err)
+{
+	const struct share_record *share = &record->shares.items[at];
+	json_t *hide = hidden_of(record, at, err);
+	bool direct = !strcmp(record->mode, "direct");
+	bool overlay = !strcmp(record->mode, "overlay") && !share->read_only &&
+		       is_folder(share->host);
+
+	if (!hide)
+		return NULL;
+	/* only direct mode lets a guest write to the host */
+	return json_pack("{s:s, s:s, s:b, s:b, s:b, s:I, s:I, s:o}", "path",
+			 share->host, "guest_path", share->guest, "read_only",
+			 share->read_only || !direct, "overlay", overlay,
+			 "gone", false, "quota_bytes",
+			 (json_int_t)record->quota_bytes, "quota_inodes",
+			 (json_int_t)record->quota_inodes, "hide", hide);
+}
+
+/* One that a share holds is made: a guest could make it first otherwise. */
+static void make_own_folders(const struct share_list *shares)
+{
+	for (unsigned kind = 0; kind < PATHS_KINDS; kind++) {
+		AUTO_FREE char *path =
+			paths_of((enum paths_kind)kind, NULL, NULL);
+		bool held = false;
+
+		for (size_t i = 0; path && i < shares->count; i++)
+			held |= share_path_within(path, shares->items[i].host);
+		if (held && kind != PATHS_SYSTEM)
+			close(paths_open((enum paths_kind)kind, NULL, NULL));
+	}
+}
+
+static json_t *absent_json(const struct share_list *shares)
+{
+	AUTO(folders) char **folders = NULL;
+	json_t *absent = json_array();
+
+	make_own_folders(shares);
+	folders = share_own_folders();
+	for (char **folder = folders; *folder; folder++)
+		json_array_append_new(absent, json_string(*folder));
+	return absent;
+}
+
+static json_t *wrap(const struct sandbox_record *record, json_t *shares)
+{
+	return json_pack("{s:o, s:o, s:i, s:i, s:n, s:b}", "shares", shares,
+			 "absent", absent_json(&record->shares), "guest_uid",
+			 AGENT_UID, "guest_gid", AGENT_GID, "guard", "undo",
+			 false);
+}
+
+static json_t *make_shares(const struct sandbox_record *record,
+			   struct error *err)
+{
+	AUTO(json) json_t *shares = json_array();
+
+	for (size_t i = 0; i < record->shares.count; i++) {
+		json_t *share = share_json(record, i, err);
+
+		if (!share)
+			return NULL;
+		json_array_append_new(shares, share);
+	}
+	return TAKE_PTR(shares);
+}
+
+json_t *files_config_make(const struct sandbox_record *record,
+			  struct error *err)
+{
+	json_t *shares = make_shares(record, err);
+
+	return shares ? wrap(record, shares) : NULL;
+}
+
+static bool same_text(const json_t *a, const json_t *b, const char *key)
+{
+	const json_t *one = json_object_get(a, key);
+	const json_t *other = json_object_get(b, key);
+
+	return one && other && json_equal(one, other);
+}
+
+/* Takes the share that is the same one out of the list; NULL: none is. */
+static json_t *take_same(json_t *shares, const json_t *running)
+{
+	json_t *share;
+	size_t i;
+
+	json_array_foreach(shares, i, share)
+	{
+		if (!same_text(share, running, "path") ||
+		    !same_text(share, running, "guest_path") ||
+		    !same_text(share, running, "read_only"))
+			continue;
+		json_incref(share);
+		json_array_remove(shares, i);
+		return share;
+	}
+	return NULL;
+}
+
+json_t *files_config_follow(const struct sandbox_record *record,
+			    const json_t *running, struct error *err)
+{
+	AUTO(json) json_t *fresh = make_shares(record, err);
+	AUTO(json) json_t *shares = json_array();
+	json_t *old;
+	size_t i;
+
+	if (!fresh)
+		return NULL;
+	json_array_foreach(json_object_get(running, "shares"), i, old)
+	{
+		json_t *same = NULL;
+
+		if (!json_is_true(json_object_get(old, "gone")))
+			same = take_same(fresh, old);
+		if (!same) {
+			same = json_copy(old);
+			json_object_set_new(same, "gone", json_true());
+		}
+		json_array_append_new(shares, same);
+	}
+	json_array_extend(shares, fresh);
+	if (json_array_size(shares) > SHARE_LIST_MAX) {
+		error_set(err, 0,
+			  "more than %d folders since it was started (stop it "
+			  "and start it again)",
+			  SHARE_LIST_MAX);
+		return NULL;
+	}
+	return wrap(record, TAKE_PTR(shares));
+}
+
+json_t *files_config_load(const struct sandbox *sandbox, struct error *err)
+{
+	AUTO_BUFFER struct buffer text = BUFFER_INIT(FILES_MAX);
+	json_t *files;
+
+	if (fileio_read(sandbox->folder, FILES_FILE, &text, err) < 0)
+		return NULL;
+	files = json_loadb((const char *)text.data, text.len,
+			   JSON_REJECT_DUPLICATES, NULL);
+	if (!json_is_array(json_object_get(files, "shares"))) {
+		json_decref(files);
+		error_set(err, 0, FILES_FILE ": damaged");
+		return NULL;
+	}
+	return files;
+}
+
+int files_config_save(const struct sandbox *sandbox, const json_t *files,
+		      struct error *err)
+{
+	AUTO_FREE char *text = json_dumps(files, JSON_COMPACT);
+
+	if (!text)
+		return error_set(err, EILSEQ, FILES_FILE);
+	return fileio_replace(sandbox->folder, FILES_FILE, text, strlen(text),
+			      0600, 0, err);
+}
