@@ -53,14 +53,10 @@ int location_parse(const char *text, struct location *location,
 	return 0;
 }
 
-/* The record says "PATH" or "PATH:ro". */
-static void add_root(struct roots *roots, const char *workspace)
+static void add_root(struct roots *roots, const char *path)
 {
-	AUTO_FREE char *path = xstrdup(workspace);
 	struct stat st;
 
-	if (text_ends(path, ":ro"))
-		path[strlen(path) - 3] = '\0';
 	if (stat(path, &st) < 0 || !S_ISDIR(st.st_mode))
 		return;
 	roots->list = xrealloc(roots->list,
@@ -75,8 +71,8 @@ static void find_roots(const struct store *store, struct roots *roots)
 
 		if (store_find(store, store->names[i], &sandbox, NULL) < 0)
 			continue;
-		for (size_t j = 0; sandbox.record.workspaces[j]; j++)
-			add_root(roots, sandbox.record.workspaces[j]);
+		for (size_t j = 0; j < sandbox.record.shares.count; j++)
+			add_root(roots, sandbox.record.shares.items[j].host);
 	}
 }
 
