@@ -120,7 +120,8 @@ int client_exec(struct control_client *control,
 	struct relay_setup setup = { .control = control,
 				     .tty = request->tty,
 				     .forward_stdin = request->forward_stdin,
-				     .may_detach = request->main };
+				     .may_detach = request->main,
+				     .filter = request->filter };
 
 	*result = (struct client_result){ .end = CLIENT_EXITED };
 	if (client_open(control, request, refusal, err) < 0)

@@ -9,6 +9,7 @@
 
 struct control_client;
 struct error;
+struct relay_filter;
 
 struct client_request {
 	const char *const *argv; /* NULL-terminated */
@@ -21,6 +22,7 @@ struct client_request {
 	bool main;   /* the agent's session */
 	int *lock;   /* closed and set to -1 at the answer; may be NULL */
 	int *turn;   /* the same */
+	const struct relay_filter *filter; /* of its output; may be NULL */
 };
 
 enum client_end {

@@ -134,14 +134,31 @@ static void finish(struct relay *relay, enum client_end end, int code)
 	relay->result->exit_code = code;
 }
 
-static void take_output(struct relay *relay, struct output *output,
-			const struct relay_frame *frame)
+static int take_output(struct relay *relay, struct output *output,
+		       const struct relay_frame *frame, struct error *err)
 {
+	const struct relay_filter *filter = relay->setup->filter;
+	uint8_t changed[SESSION_FRAME_MAX];
+	const uint8_t *bytes = frame->bytes;
+	size_t len = frame->len;
+
+	if (filter) {
+		long kept;
+
+		memcpy(changed, bytes, len);
+		kept = filter->take(filter->ctx, output == &relay->outputs[1],
+				    changed, len, err);
+		if (kept < 0)
+			return -1;
+		bytes = changed;
+		len = (size_t)kept;
+	}
 	if (!output->gone)
-		ring_write(&output->ring, frame->bytes, frame->len);
-	if (frame->len)
-		relay->last_byte = frame->bytes[frame->len - 1];
+		ring_write(&output->ring, bytes, len);
+	if (len)
+		relay->last_byte = bytes[len - 1];
 	output_flush(output);
+	return 0;
 }
 
 /* Takes whole frames out of what was received, as long as outputs have room. */
@@ -156,10 +173,12 @@ static int take_frames(struct relay *relay, struct error *err)
 			return got;
 		switch (frame.type) {
 		case SESSION_FRAME_STDOUT:
-			take_output(relay, &relay->outputs[0], &frame);
+			got = take_output(relay, &relay->outputs[0], &frame,
+					  err);
 			break;
 		case SESSION_FRAME_STDERR:
-			take_output(relay, &relay->outputs[1], &frame);
+			got = take_output(relay, &relay->outputs[1], &frame,
+					  err);
 			break;
 		case SESSION_FRAME_EXIT:
 			relay->connection_open = false;
@@ -168,6 +187,8 @@ static int take_frames(struct relay *relay, struct error *err)
 		default:
 			break;
 		}
+		if (got < 0)
+			return -1;
 	}
 	return 0;
 }
@@ -217,9 +238,13 @@ static void read_stdin(struct relay *relay)
 
 static void on_interrupt(struct relay *relay, int number)
 {
-	/* a terminal in raw mode sends keys; a signal means: go away */
+	/*
+	 * A terminal in raw mode sends keys; a signal means: go away. Who
+	 * filters does not wait for what the guest makes of it either.
+	 */
 	relay->interrupts++;
-	if (relay->setup->tty || relay->interrupts >= INTERRUPTS_MAX)
+	if (relay->setup->tty || relay->setup->filter ||
+	    relay->interrupts >= INTERRUPTS_MAX)
 		finish(relay, CLIENT_EXITED, 128 + number);
 	else
 		relay_frames_send_u32(&relay->frames, SESSION_FRAME_SIGNAL,

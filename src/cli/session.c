@@ -60,6 +60,7 @@ static int run(const struct sandbox *sandbox, struct start *start,
 	request->tty = wish->tty;
 	request->forward_stdin = wish->forward_stdin;
 	request->detach = wish->detach;
+	request->filter = wish->filter;
 	request->lock = &start->lock;
 	request->turn = &start->turn;
 	return client_exec(&start->control, request, result, refusal, err);

@@ -8,6 +8,7 @@
 #include <stdbool.h>
 
 struct error;
+struct relay_filter;
 struct sandbox;
 struct start;
 
@@ -16,6 +17,7 @@ struct session_wish {
 	const char *user;        /* NULL: agent */
 	const char *folder;      /* NULL: the user's home */
 	bool tty, forward_stdin, detach;
+	const struct relay_filter *filter; /* of its output; may be NULL */
 };
 
 /* The exit code; negative with err set, as commands return it. */
