@@ -28,7 +28,7 @@
 #endif
 #define MOUNT_POINT "/sys/fs/cgroup"
 #define MIB (1024ull * 1024)
-#define RESERVE_BYTES (48 * MIB) /* for PID 1, its relays and the kernel */
+#define RESERVE_BYTES (80 * MIB) /* for PID 1, its relays and the kernel */
 #define SESSIONS_BYTES_MIN (64 * MIB)
 
 static void group_name(unsigned number, char name[32])
@@ -154,14 +154,14 @@ struct cgroup cgroups_make(struct cgroups *cgroups)
 	return group;
 }
 
-static int is_frozen(int events)
+static int says(int events, const char *fact)
 {
 	char text[256];
 	ssize_t len = pread(events, text, sizeof(text) - 1, 0);
 	struct slice rest = { text, len > 0 ? (size_t)len : 0 }, line;
 
 	while (slice_line(&rest, &line)) {
-		if (slice_equals(line, "frozen 1"))
+		if (slice_equals(line, fact))
 			return 1;
 	}
 	return 0;
@@ -176,7 +176,7 @@ int cgroups_freeze(struct cgroups *cgroups, int timeout_ms)
 	if (events < 0 || sysfile_write(cgroups->top, "cgroup.freeze", "1"))
 		return -1;
 	cgroups->frozen = 1;
-	while (!is_frozen(events)) {
+	while (!says(events, "frozen 1")) {
 		struct pollfd wait = { .fd = events, .events = POLLPRI };
 		uint64_t now = loop_now_ms();
 
@@ -221,6 +221,21 @@ void cgroup_kill(const struct cgroup *cgroup)
 		return;
 	if (sysfile_write(cgroup->fd, "cgroup.kill", "1"))
 		kill_each(cgroup->fd);
+}
+
+int cgroups_any(const struct cgroups *cgroups)
+{
+	AUTO_CLOSE int events =
+		openat(cgroups->top, "cgroup.events", O_RDONLY | O_CLOEXEC);
+
+	return events >= 0 && says(events, "populated 1");
+}
+
+void cgroups_kill(const struct cgroups *cgroups)
+{
+	struct cgroup top = { .fd = cgroups->top };
+
+	cgroup_kill(&top);
 }
 
 int cgroup_join(const struct cgroup *cgroup)

@@ -38,6 +38,11 @@ struct cgroup cgroups_make(struct cgroups *cgroups);
 int cgroups_freeze(struct cgroups *cgroups, int timeout_ms);
 void cgroups_thaw(struct cgroups *cgroups);
 
+/* A process lives in a session, or is about to. */
+int cgroups_any(const struct cgroups *cgroups);
+/* SIGKILL to every process of every session. */
+void cgroups_kill(const struct cgroups *cgroups);
+
 /* SIGKILL to all of its processes, also to those that are being forked. */
 void cgroup_kill(const struct cgroup *cgroup);
 /* Moves the calling process into it. */

@@ -13,6 +13,7 @@
 #include "base/error.h"
 #include "base/log.h"
 #include "base/own.h"
+#include "guest/gate.h"
 #include "guest/power.h"
 #include "guest/prime.h"
 #include "guest/stats.h"
@@ -20,6 +21,8 @@
 
 #define FREEZE_MS 2000
 #define STOP_MS 3000
+#define KILL_MS 1000
+#define FINISH_MS 3000
 #define MESSAGE_BYTES 512
 
 /* Nobody is left to talk to; the disk is still worth its last writes. */
@@ -57,15 +60,60 @@ static void send_hello(struct guest *guest)
 	send(guest, &message);
 }
 
+static void send_awake(struct guest *guest, const char *problem)
+{
+	struct message message = { .type = MESSAGE_AWAKE,
+				   .awake = { .problem = problem } };
+
+	timer_stop(&guest->folders);
+	send(guest, &message);
+}
+
+static void on_folders(void *ctx)
+{
+	struct guest *guest = ctx;
+
+	if (guest->folders.loop)
+		send_awake(guest, guest->files.problem);
+}
+
+static void on_folders_timer(struct timer *timer)
+{
+	struct guest *guest = CONTAINER_OF(timer, struct guest, folders);
+
+	gate_open();
+	send_awake(guest, "the shared folders did not come in time");
+}
+
+/* Programs wait behind the gate; what else the host wants goes on. */
+static void answer_wake(struct guest *guest, uint32_t shares)
+{
+	if (!shares) {
+		send_awake(guest, "");
+	} else if (!files_works(&guest->files)) {
+		send_awake(guest, "this machine cannot share folders");
+	} else {
+		gate_require();
+		if (gate_is_open())
+			send_awake(guest, guest->files.problem);
+		else
+			timer_start(guest->loop, &guest->folders,
+				    FILES_WAIT_MS);
+	}
+}
+
 static void wake(struct guest *guest, const struct message *message)
 {
 	/* Who runs before this would see the clock of the snapshot. */
 	identity_wake(&guest->identity, &message->wake);
 	cgroups_thaw(&guest->cgroups);
-	if (guest->state == GUEST_WAITING)
-		guest->state = GUEST_RUNNING;
 	sessions_resume(&guest->sessions);
-	send_plain(guest, MESSAGE_AWAKE);
+	if (guest->state != GUEST_WAITING) {
+		send_awake(guest, "");
+		return;
+	}
+	guest->state = GUEST_RUNNING;
+	answer_wake(guest, message->wake.shares);
 }
 
 static void prepare(struct guest *guest, const struct message *message)
@@ -77,14 +125,19 @@ static void prepare(struct guest *guest, const struct message *message)
 	if (sessions_any(&guest->sessions) &&
 	    cgroups_freeze(&guest->cgroups, FREEZE_MS))
 		log_warn("sessions do not stand still");
-	sync();
+	files_prepare(&guest->files, guest->marker);
+	power_sync();
 }
 
-static bool have_children(void)
+/* The sessions are gone; what they left in memory belongs to the host. */
+static void finish(struct guest *guest)
 {
-	siginfo_t info;
-
-	return !waitid(P_ALL, 0, &info, WEXITED | WNOHANG | WNOWAIT);
+	port_flush(&guest->port); /* the last SESSION_EXITED */
+	guest->ending = GUEST_FINISHING;
+	if (!files_works(&guest->files))
+		power_off();
+	files_finish(&guest->files);
+	timer_start(guest->loop, &guest->stop, FINISH_MS);
 }
 
 static void stop(struct guest *guest, const struct message *message)
@@ -98,12 +151,25 @@ static void stop(struct guest *guest, const struct message *message)
 	power_ask_all();
 	sessions_hang_up(&guest->sessions);
 	/* Without a child no SIGCHLD will tell us that the last one ended. */
-	timer_start(guest->loop, &guest->stop, have_children() ? STOP_MS : 0);
+	guest->ending =
+		cgroups_any(&guest->cgroups) ? GUEST_ASKED : GUEST_KILLED;
+	timer_start(guest->loop, &guest->stop,
+		    guest->ending == GUEST_ASKED ? STOP_MS : 0);
 }
 
 static void on_stop_timer(struct timer *timer)
 {
-	power_off();
+	struct guest *guest = CONTAINER_OF(timer, struct guest, stop);
+
+	if (guest->ending == GUEST_FINISHING)
+		power_off();
+	if (guest->ending == GUEST_KILLED) {
+		finish(guest);
+		return;
+	}
+	cgroups_kill(&guest->cgroups);
+	guest->ending = GUEST_KILLED;
+	timer_start(guest->loop, timer, KILL_MS);
 }
 
 static void session_start(struct guest *guest, const struct message *message)
@@ -211,10 +277,16 @@ static void on_signal(void *ctx, const struct signalfd_siginfo *info)
 
 	if (info->ssi_signo != SIGCHLD)
 		return; /* Ctrl-Alt-Del and what the guest's root sends us */
-	while ((pid = waitpid(-1, &status, WNOHANG)) > 0)
-		sessions_on_exit(&guest->sessions, pid, status);
-	if (pid < 0 && guest->state == GUEST_STOPPING) {
-		port_flush(&guest->port); /* the last SESSION_EXITED */
+	while ((pid = waitpid(-1, &status, WNOHANG)) > 0) {
+		if (!files_on_exit(&guest->files, pid))
+			sessions_on_exit(&guest->sessions, pid, status);
+	}
+	if (guest->state != GUEST_STOPPING)
+		return;
+	if (guest->ending != GUEST_FINISHING) {
+		if (!cgroups_any(&guest->cgroups))
+			finish(guest);
+	} else if (!files_works(&guest->files)) {
 		power_off();
 	}
 }
@@ -249,6 +321,10 @@ static int start(struct guest *guest, int port_fd, struct error *err)
 	guest->state = GUEST_WAITING;
 	guest->stop =
 		(struct timer){ .name = "power off", .on_fire = on_stop_timer };
+	guest->folders = (struct timer){ .name = "shared folders",
+					 .on_fire = on_folders_timer };
+	guest->files.on_ready = on_folders;
+	guest->files.ctx = guest;
 	mux_init(&guest->mux, &mux_ops, guest);
 	sessions_init(&guest->sessions, guest->loop, &guest->mux,
 		      &guest->cgroups);
@@ -270,6 +346,7 @@ int guest_run(struct guest *guest, int port_fd, struct error *err)
 		/* Also warms the paths of our own code. */
 		prime_run(&guest->cgroups);
 	}
+	files_start(&guest->files, guest->loop);
 	sessions_refill(&guest->sessions);
 	send_hello(guest);
 	do

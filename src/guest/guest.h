@@ -8,10 +8,17 @@
 
 #include "base/loop.h"
 #include "guest/cgroups.h"
+#include "guest/files.h"
 #include "guest/identity.h"
 #include "guest/port.h"
 #include "guest/session.h"
 #include "proto/mux.h"
+
+enum guest_ending {                  /* what the timer `stop` waits for */
+		    GUEST_ASKED,     /* processes, which were asked to end */
+		    GUEST_KILLED,    /* processes, which were killed */
+		    GUEST_FINISHING, /* the relay, which writes out */
+};
 
 enum guest_state {
 	GUEST_WAITING,   /* booted or restored: only WAKE is understood */
@@ -32,7 +39,10 @@ struct guest {
 	struct cgroups cgroups;
 	struct identity identity;
 	struct sessions sessions;
+	struct files files;
 	struct timer stop;
+	enum guest_ending ending;
+	struct timer folders; /* AWAKE waits for shared folders */
 	uint8_t marker[MUX_MARKER_BYTES];
 	const uint8_t *payload; /* of the message that is being handled */
 	size_t payload_len;

@@ -45,11 +45,19 @@ static void kill_all(void)
 	}
 }
 
+void power_sync(void)
+{
+	AUTO_CLOSE int root = open("/", O_RDONLY | O_CLOEXEC);
+
+	if (root < 0 || syncfs(root))
+		log_warn("the disk was not written out: %s", strerror(errno));
+}
+
 static void clean_disk(void)
 {
 	AUTO_CLOSE int root = -1;
 
-	sync();
+	power_sync();
 	if (!mount(NULL, "/", NULL, MS_REMOUNT | MS_RDONLY, NULL))
 		return;
 	/* Something holds a file open for writing; a frozen disk is clean. */

@@ -20,6 +20,8 @@
 
 #include "base/mem.h"
 #include "base/own.h"
+#include "guest/files.h"
+#include "guest/gate.h"
 #include "guest/session_program.h"
 #include "proto/frame.h"
 #include "proto/messages.h"
@@ -119,6 +121,7 @@ static _Noreturn void serve(void)
 	if (message_decode(bytes, command.len, &message) ||
 	    message.type != MESSAGE_SESSION_START)
 		_exit(127);
+	gate_wait(FILES_WAIT_MS);
 	session_program_run(&message.session_start, command.terminal);
 }
 

@@ -1,0 +1,410 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * relay.c - the loop, the port, PID 1
+ *
+ * Sources: the files port; /dev/fuse of each share, by edges; the socket to
+ * PID 1; the pipe of the child that mounts. There are no timers. System calls
+ * are dear under emulation: a round reads all that is there and writes to the
+ * port once.
+ */
+#include "guest/relay.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/epoll.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <sys/socket.h>
+#include <sys/syscall.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "base/log.h"
+#include "base/mem.h"
+#include "base/own.h"
+#include "base/text.h"
+#include "guest/gate.h"
+#include "guest/relay_internal.h"
+#include "guest/sysfile.h"
+#include "proto/cursor.h"
+
+#ifndef PR_SET_IO_FLUSHER
+#define PR_SET_IO_FLUSHER 57
+#endif
+#ifndef MCL_ONFAULT
+#define MCL_ONFAULT 4
+#endif
+#define PORT_READ_BYTES 4096 /* what one read of the port can give */
+#define READS_PER_ROUND 64
+#define LOST_MS 50
+#define EVENTS_MAX 16
+#define FD_PORT 3
+#define FD_CONTROL 4
+#define FD_LOG 5
+#define FD_FIRST_FREE 6
+
+int relay_watch(struct relay *relay, int fd, unsigned number, uint32_t events)
+{
+	struct epoll_event event = { .events = events, .data.u32 = number };
+
+	return epoll_ctl(relay->epoll_fd, EPOLL_CTL_ADD, fd, &event);
+}
+
+static void tell_init(struct relay *relay, struct relay_message *message)
+{
+	if (send(relay->control_fd, message, sizeof(*message), MSG_NOSIGNAL) <
+	    0)
+		_exit(1); /* nobody to work for */
+}
+
+/* Requests that a new server has not seen, before anything that is new. */
+static void send_again(struct relay *relay)
+{
+	struct stream_out *out = &relay->shared->out;
+
+	while (relay->pending.resend) {
+		uint8_t *room = stream_out_room(out);
+		struct pending *pending;
+
+		if (!room)
+			return;
+		pending = pending_next(&relay->pending);
+		memcpy(room + RECORD_HEADER_BYTES, pending->bytes,
+		       pending->len);
+		stream_out_commit(out, RECORD_FUSE, pending->share,
+				  pending->len);
+	}
+}
+
+static void wait_for_port(struct relay *relay, bool full)
+{
+	struct epoll_event event = { .events = EPOLLIN | (full ? EPOLLOUT : 0U),
+				     .data.u32 = RELAY_EVENT_PORT };
+
+	if (full == relay->waits_for_port)
+		return;
+	relay->waits_for_port = full;
+	epoll_ctl(relay->epoll_fd, EPOLL_CTL_MOD, relay->port_fd, &event);
+}
+
+void relay_send(struct relay *relay)
+{
+	struct stream_out *out = &relay->shared->out;
+
+	for (;;) {
+		ssize_t n;
+
+		if (relay->pending.resend)
+			send_again(relay);
+		if (out->start == out->end)
+			break;
+		n = write(relay->port_fd, out->bytes + out->start,
+			  out->end - out->start);
+		if (n < 0 && errno == EINTR)
+			continue;
+		if (n <= 0) {
+			wait_for_port(relay, true);
+			return;
+		}
+		stream_out_sent(out, (size_t)n);
+	}
+	wait_for_port(relay, false);
+}
+
+static void say_hello(struct relay *relay)
+{
+	struct stream_out *out = &relay->shared->out;
+	uint8_t *room = stream_out_room(out) + RECORD_HEADER_BYTES;
+	struct writer w = writer_over(room, RECORD_HELLO_BYTES);
+	uint64_t initialised = 0;
+
+	for (unsigned i = 0; i < relay->count; i++) {
+		if (relay->shares[i].initialised)
+			initialised |= 1ULL << i;
+	}
+	writer_u32(&w, RECORD_VERSION);
+	writer_u32(&w, relay->notifier.thread);
+	writer_u64(&w, initialised);
+	stream_out_commit(out, RECORD_HELLO, 0, writer_len(&w));
+	relay->connected = true;
+}
+
+static void on_new_server(struct relay *relay)
+{
+	uint8_t marker[RECORD_MARKER_BYTES];
+
+	memcpy(marker, relay->in.tail, sizeof(marker));
+	stream_in_reset(&relay->in);
+	stream_out_raw(&relay->shared->out, marker, sizeof(marker));
+	say_hello(relay);
+	pending_rewind(&relay->pending);
+}
+
+static void report_if_done(struct relay *relay)
+{
+	struct relay_message message = { .type = RELAY_READY };
+
+	if (!relay->welcomed || relay_mount_busy(relay))
+		return;
+	relay->welcomed = false;
+	gate_open();
+	text_copy(message.problem, sizeof(message.problem), relay->problem);
+	relay->problem[0] = '\0';
+	tell_init(relay, &message);
+}
+
+static void adopt(struct relay_share *share, const struct welcome_share *offer)
+{
+	bool gone = offer->flags & RECORD_SHARE_GONE;
+
+	if (share->state == RELAY_SHARE_NONE && !gone) {
+		share->state = RELAY_SHARE_OFFERED;
+		share->flags = offer->flags;
+		share->type = offer->type;
+		share->path = xstrdup(offer->path);
+	} else if (gone && share->state == RELAY_SHARE_MOUNTED) {
+		share->state = RELAY_SHARE_LEAVING;
+	} else if (gone && share->state == RELAY_SHARE_MOUNTING) {
+		share->flags |= RECORD_SHARE_GONE; /* when it is there */
+	} else if (gone && share->state == RELAY_SHARE_OFFERED) {
+		share->state = RELAY_SHARE_OVER;
+	}
+}
+
+static bool on_welcome(struct relay *relay, const uint8_t *payload, size_t len)
+{
+	struct relay_shared *shared = relay->shared;
+	struct welcome welcome;
+
+	if (welcome_decode(payload, len, &welcome))
+		return false;
+	memcpy(shared->markers[1], shared->markers[0], RECORD_MARKER_BYTES);
+	memcpy(shared->markers[0], welcome.next_marker, RECORD_MARKER_BYTES);
+	shared->marker_count = shared->marker_count ? 2 : 1;
+	for (unsigned i = 0; i < welcome.count; i++)
+		adopt(&relay->shares[i], &welcome.shares[i]);
+	if (welcome.count > relay->count)
+		relay->count = welcome.count;
+	relay->welcomed = true;
+	relay_mount_next(relay);
+	report_if_done(relay);
+	return true;
+}
+
+static bool on_record(struct relay *relay, const struct record *record,
+		      const uint8_t *payload)
+{
+	switch (record->type) {
+	case RECORD_WELCOME:
+		return on_welcome(relay, payload, record->len);
+	case RECORD_FUSE:
+		return record->share < relay->count &&
+		       relay_fuse_reply(relay, record->share, payload,
+					record->len);
+	case RECORD_DROP:
+	case RECORD_TICKET:
+		relay_notify(relay, record, payload);
+		return true;
+	default:
+		return false;
+	}
+}
+
+static void split(struct relay *relay)
+{
+	const uint8_t *payload;
+	struct record record;
+
+	while (stream_in_next(&relay->in, &record, &payload)) {
+		if (on_record(relay, &record, payload))
+			continue;
+		relay->in.deaf = true;
+	}
+}
+
+/* The host's end is closed just now; it would be reported for ever. */
+static void lost(void)
+{
+	struct timespec pause = { .tv_nsec = LOST_MS * 1000000L };
+
+	nanosleep(&pause, NULL);
+}
+
+static void receive(struct relay *relay)
+{
+	for (int i = 0; i < READS_PER_ROUND; i++) {
+		size_t left;
+		void *room = stream_in_room(&relay->in, &left);
+		ssize_t n = read(relay->port_fd, room, left);
+		bool fresh;
+
+		if (n < 0 && (errno == EAGAIN || errno == EINTR))
+			return;
+		if (n <= 0) {
+			lost();
+			return;
+		}
+		fresh = stream_in_added(&relay->in, (size_t)n,
+					relay->shared->markers,
+					relay->shared->marker_count);
+		split(relay);
+		if (fresh)
+			on_new_server(relay);
+		if (n < PORT_READ_BYTES)
+			return; /* most likely all; else epoll says so */
+	}
+}
+
+static void begin_finish(struct relay *relay)
+{
+	relay->finishing = true;
+	for (unsigned i = 0; i < relay->count; i++) {
+		struct relay_share *share = &relay->shares[i];
+
+		if (share->state == RELAY_SHARE_MOUNTED)
+			share->state = RELAY_SHARE_LEAVING;
+	}
+	relay_mount_next(relay);
+}
+
+static void on_control(struct relay *relay)
+{
+	struct relay_message message;
+	ssize_t n = recv(relay->control_fd, &message, sizeof(message), 0);
+
+	if (n != (ssize_t)sizeof(message))
+		_exit(1);
+	if (message.type == RELAY_FINISH) {
+		begin_finish(relay);
+		return;
+	}
+	memcpy(relay->shared->markers[0], message.marker,
+	       sizeof(message.marker));
+	relay->shared->marker_count = 1;
+	message = (struct relay_message){ .type = RELAY_TAKEN };
+	tell_init(relay, &message);
+}
+
+static void dispatch(struct relay *relay, const struct epoll_event *event)
+{
+	switch (event->data.u32) {
+	case RELAY_EVENT_PORT:
+		if (event->events & (EPOLLIN | EPOLLHUP | EPOLLERR))
+			receive(relay);
+		break;
+	case RELAY_EVENT_CONTROL:
+		on_control(relay);
+		break;
+	case RELAY_EVENT_MOUNT:
+		relay_mount_event(relay);
+		report_if_done(relay);
+		break;
+	default:
+		relay->shares[event->data.u32].readable = true;
+		break;
+	}
+}
+
+static _Noreturn void pump(struct relay *relay)
+{
+	struct epoll_event events[EVENTS_MAX];
+
+	for (;;) {
+		int n = epoll_wait(relay->epoll_fd, events, EVENTS_MAX, -1);
+
+		for (int i = 0; i < n; i++)
+			dispatch(relay, &events[i]);
+		/* Answers may have made room for what was left. */
+		for (unsigned i = 0; i < relay->count; i++)
+			relay_fuse_pull(relay, i);
+		relay_send(relay);
+		if (relay->finishing && !relay_mount_busy(relay) &&
+		    !relay->pending.count)
+			_exit(0);
+	}
+}
+
+static void be_steady(void)
+{
+	struct rlimit files = { .rlim_cur = 1024, .rlim_max = 1024 };
+
+	for (int number = 1; number < NSIG; number++) {
+		if (number != SIGSEGV && number != SIGBUS && number != SIGILL &&
+		    number != SIGFPE && number != SIGABRT)
+			signal(number, SIG_IGN);
+	}
+	prctl(PR_SET_NAME, "bawn-relay");
+	prctl(PR_SET_IO_FLUSHER, 1, 0, 0, 0);
+	sysfile_write(AT_FDCWD, "/proc/self/oom_score_adj", "-1000");
+	setrlimit(RLIMIT_NOFILE, &files);
+	if (mlockall(MCL_CURRENT | MCL_FUTURE | MCL_ONFAULT))
+		log_debug("mlockall: %s", strerror(errno));
+}
+
+/* Fixed numbers, and nothing of PID 1's but these. */
+static void keep_descriptors(struct relay *relay,
+			     const struct relay_start *start)
+{
+	int port = fcntl(start->port_fd, F_DUPFD_CLOEXEC, FD_FIRST_FREE);
+	int control = fcntl(start->control_fd, F_DUPFD_CLOEXEC, FD_FIRST_FREE);
+	int log = fcntl(start->log_fd, F_DUPFD_CLOEXEC, FD_FIRST_FREE);
+
+	relay->port_fd = dup3(port, FD_PORT, O_CLOEXEC);
+	relay->control_fd = dup3(control, FD_CONTROL, O_CLOEXEC);
+	log_to(log < 0 ? -1 : dup3(log, FD_LOG, O_CLOEXEC));
+	syscall(SYS_close_range, log < 0 ? FD_LOG : FD_FIRST_FREE, ~0U, 0);
+	relay->epoll_fd = epoll_create1(EPOLL_CLOEXEC);
+	relay->null_fd = open("/dev/null", O_RDWR | O_CLOEXEC);
+}
+
+/*
+ * The server is in the middle of a talk with somebody who is dead. It gets the
+ * end of the record that was under way, then something that is none: it ends,
+ * and the next one begins with a marker.
+ */
+static void take_over(struct relay *relay)
+{
+	struct stream_out *out = &relay->shared->out;
+
+	stream_out_cut(out);
+	memset(out->bytes + out->end, 0xff, RECORD_HEADER_BYTES);
+	out->end += RECORD_HEADER_BYTES;
+	relay->in.deaf = true;
+}
+
+_Noreturn void relay_run(const struct relay_start *start)
+{
+	struct relay *relay = xcalloc(1, sizeof(*relay));
+	sigset_t none;
+
+	relay->shared = start->shared;
+	relay->again = start->again;
+	relay->mount_fd = -1;
+	for (unsigned i = 0; i < WELCOME_SHARES_MAX; i++)
+		relay->shares[i].fd = -1;
+	keep_descriptors(relay, start);
+	log_identity("bawn-relay", NULL);
+	be_steady();
+	sigemptyset(&none);
+	sigprocmask(SIG_SETMASK, &none, NULL);
+	setsid();
+	stream_in_init(&relay->in);
+	relay_fuse_init(relay);
+	if (relay->epoll_fd < 0 || relay_notify_start(relay) ||
+	    relay_watch(relay, relay->port_fd, RELAY_EVENT_PORT, EPOLLIN) ||
+	    relay_watch(relay, relay->control_fd, RELAY_EVENT_CONTROL,
+			EPOLLIN)) {
+		log_error("%s", strerror(errno));
+		_exit(1);
+	}
+	if (start->again)
+		take_over(relay);
+	else
+		say_hello(relay);
+	relay_send(relay);
+	pump(relay);
+}

@@ -1,0 +1,230 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * relay_fuse.c - requests of the kernel, answers of the server
+ *
+ * A request is read to where it leaves from; a copy is kept until its answer
+ * came. Four kinds are not simply passed on:
+ *  WRITE      is answered at once, see relay_writes.h
+ *  FLUSH      is ours alone
+ *  FSYNC      its answer carries the error of an earlier write
+ *  INTERRUPT  is answered ENOSYS: the kernel sends no more of them
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/fuse.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/log.h"
+#include "guest/relay_internal.h"
+
+/* What the driver of the port takes with one write. */
+#define SEND_BYTES (32U << 10)
+
+static void answer(struct relay *relay, unsigned share, uint64_t unique,
+		   int error)
+{
+	struct fuse_out_header head = { .len = sizeof(head),
+					.error = -error,
+					.unique = unique };
+
+	/* Fails when nobody waits for it any more. */
+	if (write(relay->shares[share].fd, &head, sizeof(head)) < 0)
+		return;
+}
+
+static void on_flushed(void *ctx, unsigned share, uint64_t unique, int error)
+{
+	answer(ctx, share, unique, error);
+}
+
+void relay_fuse_init(struct relay *relay)
+{
+	pending_init(&relay->pending);
+	writes_init(&relay->writes, on_flushed, relay);
+}
+
+void relay_fuse_over(struct relay *relay, unsigned share)
+{
+	struct relay_share *over = &relay->shares[share];
+
+	over->state = RELAY_SHARE_OVER;
+	over->readable = over->initialised = false;
+	/* The notifier may be about to use the number. */
+	if (over->fd >= 0)
+		dup2(relay->null_fd, over->fd);
+}
+
+static void answer_write(struct relay *relay, struct pending *pending)
+{
+	struct {
+		struct fuse_out_header head;
+		struct fuse_write_out out;
+	} reply = { .head = { .len = sizeof(reply),
+			      .unique = pending->unique } };
+	struct fuse_write_in in;
+
+	if (pending->len < sizeof(struct fuse_in_header) + sizeof(in))
+		return;
+	memcpy(&in, pending->bytes + sizeof(struct fuse_in_header), sizeof(in));
+	/* O_SYNC asks for the answer of the disk. */
+	if (in.flags & O_SYNC ||
+	    !writes_may_answer(&relay->writes, pending->share, pending->node))
+		return;
+	pending->answered = true;
+	writes_sent(&relay->writes, pending->share, pending->node);
+	reply.out.size = in.size;
+	if (write(relay->shares[pending->share].fd, &reply, sizeof(reply)) < 0)
+		return; /* its process is gone; the data still counts */
+}
+
+static void forget(struct relay *relay, unsigned share,
+		   const struct fuse_in_header *head, const uint8_t *bytes,
+		   size_t len)
+{
+	size_t at = sizeof(*head) + sizeof(struct fuse_batch_forget_in);
+	struct fuse_forget_one one;
+
+	if (!relay->writes.errors)
+		return;
+	if (head->opcode == FUSE_FORGET)
+		writes_forget(&relay->writes, share, head->nodeid);
+	for (; head->opcode == FUSE_BATCH_FORGET && at + sizeof(one) <= len;
+	     at += sizeof(one)) {
+		memcpy(&one, bytes + at, sizeof(one));
+		writes_forget(&relay->writes, share, one.nodeid);
+	}
+}
+
+/* True when the request goes to the server. */
+static bool take_request(struct relay *relay, unsigned share,
+			 const uint8_t *bytes, size_t len)
+{
+	struct fuse_in_header head;
+	struct pending *pending;
+	int error;
+
+	memcpy(&head, bytes, sizeof(head));
+	switch (head.opcode) {
+	case FUSE_FORGET:
+	case FUSE_BATCH_FORGET:
+		forget(relay, share, &head, bytes, len);
+		return true;
+	case FUSE_INTERRUPT:
+		answer(relay, share, head.unique, ENOSYS);
+		return false;
+	case FUSE_FLUSH:
+		error = writes_flush(&relay->writes, share, head.nodeid,
+				     head.unique);
+		if (error >= 0)
+			answer(relay, share, head.unique, error);
+		return false;
+	case FUSE_WRITE:
+		pending = pending_add(&relay->pending, share, bytes, len);
+		answer_write(relay, pending);
+		return true;
+	default:
+		pending_add(&relay->pending, share, bytes, len);
+		return true;
+	}
+}
+
+void relay_fuse_pull(struct relay *relay, unsigned share)
+{
+	struct relay_share *from = &relay->shares[share];
+	struct stream_out *out = &relay->shared->out;
+
+	/* What a new server has not seen yet goes first. */
+	while (from->readable && relay->connected && !relay->pending.resend &&
+	       pending_has_room(&relay->pending)) {
+		uint8_t *room = stream_out_room(out);
+		ssize_t n;
+
+		if (!room)
+			return;
+		room += RECORD_HEADER_BYTES;
+		n = read(from->fd, room, RECORD_PAYLOAD_MAX);
+		if (n < 0 && (errno == ENOENT || errno == EINTR))
+			continue; /* was taken back meanwhile */
+		if (n < 0 && errno == ENODEV)
+			relay_fuse_over(relay, share);
+		if (n < (ssize_t)sizeof(struct fuse_in_header)) {
+			from->readable = false;
+			return;
+		}
+		if (take_request(relay, share, room, (size_t)n))
+			stream_out_commit(out, RECORD_FUSE, share, (size_t)n);
+		if (out->end - out->start >= SEND_BYTES)
+			relay_send(relay);
+	}
+}
+
+static int error_of_write(const struct pending *pending,
+			  const struct fuse_out_header *head,
+			  const uint8_t *bytes)
+{
+	struct fuse_write_out out;
+	struct fuse_write_in in;
+
+	if (head->error)
+		return -head->error;
+	if (head->len < sizeof(*head) + sizeof(out))
+		return EIO;
+	memcpy(&out, bytes + sizeof(*head), sizeof(out));
+	memcpy(&in, pending->bytes + sizeof(struct fuse_in_header), sizeof(in));
+	/* What did not fit can only be told as if none of it had. */
+	return out.size == in.size ? 0 : ENOSPC;
+}
+
+static void pass_answer(struct relay *relay, const struct pending *pending,
+			const struct fuse_out_header *head,
+			const uint8_t *bytes)
+{
+	struct relay_share *share = &relay->shares[pending->share];
+	int error;
+
+	if (pending->opcode == FUSE_FSYNC) {
+		error = writes_take_error(&relay->writes, pending->share,
+					  pending->node);
+		if (error) {
+			answer(relay, pending->share, pending->unique, error);
+			return;
+		}
+	}
+	if (pending->opcode == FUSE_INIT && !head->error)
+		share->initialised = true;
+	if (share->fd >= 0 && write(share->fd, bytes, head->len) < 0 &&
+	    errno != ENOENT)
+		log_limited(LOG_LEVEL_DEBUG, "answer: %s", strerror(errno));
+}
+
+bool relay_fuse_reply(struct relay *relay, unsigned share, const uint8_t *bytes,
+		      size_t len)
+{
+	struct record record = { .len = (uint32_t)len,
+				 .type = RECORD_FUSE,
+				 .share = (uint8_t)share };
+	struct fuse_out_header head;
+	struct pending *pending;
+
+	if (len < sizeof(head))
+		return false;
+	memcpy(&head, bytes, sizeof(head));
+	if (head.len != len || head.error < -4095 ||
+	    (head.unique && head.error > 0))
+		return false;
+	if (!head.unique) {
+		relay_notify(relay, &record, bytes);
+		return true;
+	}
+	pending = pending_find(&relay->pending, share, head.unique);
+	if (!pending)
+		return true;
+	if (pending->answered)
+		writes_answered(&relay->writes, share, pending->node,
+				error_of_write(pending, &head, bytes));
+	else
+		pass_answer(relay, pending, &head, bytes);
+	pending_remove(&relay->pending, pending);
+	return true;
+}

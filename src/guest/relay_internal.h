@@ -1,0 +1,105 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * relay_internal.h - what the parts of the relay share
+ *
+ * relay.c         the loop, the port, PID 1
+ * relay_fuse.c    requests of the kernel, answers of the server
+ * relay_mount.c   mounting, by a child
+ * relay_notify.c  a thread for what the kernel may make us wait for
+ * relay_ticket.c  operations that raise events, on that thread
+ */
+#pragma once
+
+#include <pthread.h>
+
+#include "base/list.h"
+#include "guest/relay.h"
+#include "guest/relay_pending.h"
+#include "guest/relay_welcome.h"
+#include "guest/relay_writes.h"
+
+enum relay_share_state {
+	RELAY_SHARE_NONE,     /* nothing is offered under this number */
+	RELAY_SHARE_OFFERED,  /* to be mounted */
+	RELAY_SHARE_MOUNTING, /* by a child, just now */
+	RELAY_SHARE_MOUNTED,
+	RELAY_SHARE_LEAVING, /* gone: to be unmounted */
+	RELAY_SHARE_OVER,    /* failed, or unmounted by somebody: left alone */
+};
+
+struct relay_share {
+	enum relay_share_state state;
+	int fd; /* owned: /dev/fuse; a number never changes its meaning */
+	bool readable;
+	bool initialised; /* INIT was answered */
+	uint32_t flags, type;
+	char *path; /* owned */
+};
+
+struct relay_notifier {
+	pthread_mutex_t lock; /* of the fields below */
+	pthread_cond_t filled;
+	struct list queue; /* struct notice */
+	size_t queued_bytes;
+	bool drop; /* too much was queued: nothing cached can be believed */
+	uint32_t thread; /* its number; 0 until it runs */
+};
+
+struct relay {
+	int port_fd, control_fd, epoll_fd, null_fd;
+	struct relay_shared *shared;
+	struct stream_in in;
+	struct pending_table pending;
+	struct writes writes;
+	struct relay_share shares[WELCOME_SHARES_MAX];
+	unsigned count;
+	struct relay_notifier notifier;
+	int mount_fd;         /* owned: what the child says; -1: none */
+	unsigned mount_share; /* that it works on */
+	bool mount_done;      /* it has mounted it */
+	char problem[256];    /* the first one of this round */
+	bool connected;       /* HELLO was sent: requests may follow */
+	bool welcomed;        /* WELCOME came and was not reported yet */
+	bool waits_for_port;  /* EPOLLOUT is asked for */
+	bool again;
+	bool finishing;
+};
+
+/* Numbers in epoll; below are shares. */
+enum {
+	RELAY_EVENT_PORT = WELCOME_SHARES_MAX,
+	RELAY_EVENT_CONTROL,
+	RELAY_EVENT_MOUNT,
+};
+
+/* relay.c */
+int relay_watch(struct relay *relay, int fd, unsigned number, uint32_t events);
+/* Writes what waits for the port. */
+void relay_send(struct relay *relay);
+
+/* relay_fuse.c */
+void relay_fuse_init(struct relay *relay);
+/* Takes requests of the kernel while there are any, and room. */
+void relay_fuse_pull(struct relay *relay, unsigned share);
+/* An answer or a notification; false when it is neither. */
+bool relay_fuse_reply(struct relay *relay, unsigned share, const uint8_t *bytes,
+		      size_t len);
+/* The file system is gone: its number stands for nothing. */
+void relay_fuse_over(struct relay *relay, unsigned share);
+
+/* relay_mount.c */
+/* Starts the next child when there is something to do and none runs. */
+void relay_mount_next(struct relay *relay);
+void relay_mount_event(struct relay *relay);
+/* True while a child runs or has to. */
+bool relay_mount_busy(const struct relay *relay);
+
+/* relay_notify.c */
+int relay_notify_start(struct relay *relay);
+/* Copies it; any record that is not an answer. Never waits. */
+void relay_notify(struct relay *relay, const struct record *record,
+		  const uint8_t *payload);
+
+/* relay_ticket.c: on the notifier's thread. */
+void relay_ticket(const struct relay *relay, unsigned share,
+		  const uint8_t *bytes, size_t len);

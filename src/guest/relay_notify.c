@@ -1,0 +1,151 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * relay_notify.c - a thread for what the kernel may make us wait for
+ *
+ * While the kernel takes a notification it may wait for a page that only an
+ * answer unlocks; so answers must not queue behind notifications, and the loop
+ * must not wait for room in this queue. When it is full, everything in it is
+ * replaced by one order: drop what is cached.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/fuse.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "base/log.h"
+#include "base/mem.h"
+#include "guest/relay_internal.h"
+#include "guest/sysfile.h"
+
+#define QUEUE_BYTES_MAX (16U << 20)
+#define STACK_BYTES (64U << 10)
+
+struct notice {
+	struct list link;
+	struct record record;
+	uint8_t payload[];
+};
+
+static void clear(struct relay_notifier *notifier)
+{
+	LIST_FOR_EACH(node, &notifier->queue) {
+		list_remove(node);
+		free(LIST_ENTRY(node, struct notice, link));
+	}
+	notifier->queued_bytes = 0;
+}
+
+static struct notice *take(struct relay_notifier *notifier, bool *drop)
+{
+	struct notice *notice = NULL;
+
+	pthread_mutex_lock(&notifier->lock);
+	while (list_empty(&notifier->queue) && !notifier->drop)
+		pthread_cond_wait(&notifier->filled, &notifier->lock);
+	*drop = notifier->drop;
+	notifier->drop = false;
+	if (!list_empty(&notifier->queue)) {
+		notice = LIST_ENTRY(notifier->queue.next, struct notice, link);
+		list_remove(&notice->link);
+		notifier->queued_bytes -= sizeof(*notice) + notice->record.len;
+	}
+	pthread_mutex_unlock(&notifier->lock);
+	return notice;
+}
+
+/* Entries and nodes that nobody uses, and clean pages. */
+static void drop_caches(void)
+{
+	if (sysfile_write(AT_FDCWD, "/proc/sys/vm/drop_caches", "3"))
+		log_limited(LOG_LEVEL_WARN, "drop_caches: %s", strerror(errno));
+}
+
+static void tell(struct relay *relay, const struct notice *notice)
+{
+	const struct record *record = &notice->record;
+
+	if (record->type == RECORD_DROP)
+		drop_caches();
+	else if (record->type == RECORD_TICKET)
+		relay_ticket(relay, record->share, notice->payload,
+			     record->len);
+	/* ENOENT: the kernel has nothing of it cached. */
+	else if (write(relay->shares[record->share].fd, notice->payload,
+		       record->len) < 0 &&
+		 errno != ENOENT)
+		log_limited(LOG_LEVEL_DEBUG, "notification: %s",
+			    strerror(errno));
+}
+
+static void *run(void *ctx)
+{
+	struct relay *relay = ctx;
+	struct relay_notifier *notifier = &relay->notifier;
+
+	pthread_mutex_lock(&notifier->lock);
+	notifier->thread = (uint32_t)syscall(SYS_gettid);
+	pthread_cond_broadcast(&notifier->filled);
+	pthread_mutex_unlock(&notifier->lock);
+	for (;;) {
+		bool drop;
+		struct notice *notice = take(notifier, &drop);
+
+		if (drop)
+			drop_caches();
+		if (notice)
+			tell(relay, notice);
+		free(notice);
+	}
+	return NULL;
+}
+
+int relay_notify_start(struct relay *relay)
+{
+	struct relay_notifier *notifier = &relay->notifier;
+	pthread_attr_t attr;
+	pthread_t thread;
+	int code;
+
+	list_init(&notifier->queue);
+	pthread_mutex_init(&notifier->lock, NULL);
+	pthread_cond_init(&notifier->filled, NULL);
+	pthread_attr_init(&attr);
+	pthread_attr_setstacksize(&attr, STACK_BYTES);
+	code = pthread_create(&thread, &attr, run, relay);
+	pthread_attr_destroy(&attr);
+	if (code) {
+		errno = code;
+		return -1;
+	}
+	pthread_mutex_lock(&notifier->lock);
+	while (!notifier->thread)
+		pthread_cond_wait(&notifier->filled, &notifier->lock);
+	pthread_mutex_unlock(&notifier->lock);
+	return 0;
+}
+
+void relay_notify(struct relay *relay, const struct record *record,
+		  const uint8_t *payload)
+{
+	struct relay_notifier *notifier = &relay->notifier;
+	struct notice *notice;
+
+	if (record->share >= relay->count)
+		return;
+	notice = xmalloc(sizeof(*notice) + record->len);
+	notice->record = *record;
+	memcpy(notice->payload, payload, record->len);
+	pthread_mutex_lock(&notifier->lock);
+	if (notifier->queued_bytes > QUEUE_BYTES_MAX) {
+		clear(notifier);
+		notifier->drop = true;
+	}
+	list_append(&notifier->queue, &notice->link);
+	notifier->queued_bytes += sizeof(*notice) + record->len;
+	pthread_cond_signal(&notifier->filled);
+	pthread_mutex_unlock(&notifier->lock);
+}

@@ -1,0 +1,154 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * relay_stream.c - the bytes of the files port, both ways
+ */
+#include "guest/relay_stream.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/mem.h"
+
+#define IN_BYTES (2 * STREAM_RECORD_MAX)
+
+void stream_in_init(struct stream_in *in)
+{
+	*in = (struct stream_in){ .bytes = xmalloc(IN_BYTES) };
+}
+
+void stream_in_release(struct stream_in *in)
+{
+	free(in->bytes);
+}
+
+void *stream_in_room(struct stream_in *in, size_t *left)
+{
+	if (in->done) {
+		in->len -= in->done;
+		memmove(in->bytes, in->bytes + in->done, in->len);
+		in->done = 0;
+	}
+	*left = IN_BYTES - in->len;
+	return in->bytes + in->len;
+}
+
+static void remember_tail(struct stream_in *in, const uint8_t *bytes,
+			  size_t len)
+{
+	size_t keep = sizeof(in->tail);
+
+	if (len < keep) {
+		size_t old =
+			in->tail_len < keep - len ? in->tail_len : keep - len;
+
+		memmove(in->tail, in->tail + in->tail_len - old, old);
+		memcpy(in->tail + old, bytes, len);
+		in->tail_len = old + len;
+		return;
+	}
+	memcpy(in->tail, bytes + len - keep, keep);
+	in->tail_len = keep;
+}
+
+bool stream_in_added(struct stream_in *in, size_t len,
+		     const uint8_t (*markers)[RECORD_MARKER_BYTES],
+		     unsigned marker_count)
+{
+	remember_tail(in, in->bytes + in->len, len);
+	in->len += len;
+	for (unsigned i = 0; i < marker_count; i++) {
+		size_t marker = sizeof(in->tail), held = in->len - in->done;
+
+		if (in->tail_len < marker ||
+		    memcmp(in->tail, markers[i], marker) != 0)
+			continue;
+		/* Its beginning may have passed as something else. */
+		in->len -= held < marker ? held : marker;
+		return true;
+	}
+	if (in->deaf)
+		in->len = in->done = 0;
+	return false;
+}
+
+bool stream_in_next(struct stream_in *in, struct record *record,
+		    const uint8_t **payload)
+{
+	const uint8_t *head = in->bytes + in->done;
+	size_t have = in->len - in->done;
+
+	if (in->deaf || have < RECORD_HEADER_BYTES)
+		return false;
+	if (record_decode(head, record) < 0) {
+		in->deaf = true;
+		return false;
+	}
+	if (have - RECORD_HEADER_BYTES < record->len)
+		return false;
+	*payload = head + RECORD_HEADER_BYTES;
+	in->done += RECORD_HEADER_BYTES + record->len;
+	return true;
+}
+
+void stream_in_reset(struct stream_in *in)
+{
+	in->len = in->done = in->tail_len = 0;
+	in->deaf = false;
+}
+
+uint8_t *stream_out_room(struct stream_out *out)
+{
+	if (STREAM_OUT_BYTES - out->end >= STREAM_RECORD_MAX)
+		return out->bytes + out->end;
+	if (out->start < STREAM_RECORD_MAX)
+		return NULL;
+	memmove(out->bytes, out->bytes + out->start, out->end - out->start);
+	out->end -= out->start;
+	out->boundary -= out->start;
+	out->start = 0;
+	return STREAM_OUT_BYTES - out->end >= STREAM_RECORD_MAX
+		       ? out->bytes + out->end
+		       : NULL;
+}
+
+void stream_out_commit(struct stream_out *out, unsigned type, unsigned share,
+		       size_t len)
+{
+	struct record record = { .len = (uint32_t)len,
+				 .type = (uint8_t)type,
+				 .share = (uint8_t)share };
+
+	record_encode(&record, out->bytes + out->end);
+	out->end += RECORD_HEADER_BYTES + len;
+}
+
+void stream_out_sent(struct stream_out *out, size_t len)
+{
+	struct record record;
+
+	out->start += len;
+	while (out->boundary < out->start) {
+		if (record_decode(out->bytes + out->boundary, &record) < 0)
+			break; /* our own bytes: cannot be */
+		out->boundary += RECORD_HEADER_BYTES + record.len;
+	}
+	if (out->start == out->end)
+		out->start = out->end = out->boundary = 0;
+}
+
+void stream_out_cut(struct stream_out *out)
+{
+	if (out->start > out->end || out->boundary < out->start ||
+	    out->boundary > out->end || out->end > STREAM_OUT_BYTES)
+		out->start = out->end = out->boundary = 0;
+	out->end = out->boundary;
+	if (out->start == out->end)
+		out->start = out->end = out->boundary = 0;
+}
+
+void stream_out_raw(struct stream_out *out, const void *bytes, size_t len)
+{
+	memcpy(out->bytes, bytes, len);
+	out->start = 0;
+	out->end = out->boundary = len;
+}

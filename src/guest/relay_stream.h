@@ -1,0 +1,64 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * relay_stream.h - the bytes of the files port, both ways (PROTOCOL.md §8)
+ *
+ * In: records are split out of what the host sent, and its last 32 bytes are
+ * compared with the markers that a new server may begin with. Out: records
+ * wait in a buffer that outlives the relay, so that a successor can finish the
+ * one that was under way: a half record that is filled up with something else
+ * would end up in somebody's file. Pure.
+ */
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "proto/record.h"
+
+#define STREAM_RECORD_MAX (RECORD_HEADER_BYTES + RECORD_PAYLOAD_MAX)
+#define STREAM_OUT_BYTES (4 * STREAM_RECORD_MAX)
+
+struct stream_in {
+	uint8_t *bytes; /* owned */
+	size_t len;
+	size_t done; /* handed out already */
+	bool deaf;   /* not records: drops everything up to a marker */
+	size_t tail_len;
+	uint8_t tail[RECORD_MARKER_BYTES]; /* the last that came */
+};
+
+void stream_in_init(struct stream_in *in);
+void stream_in_release(struct stream_in *in);
+/* Where to read to; at least STREAM_RECORD_MAX bytes. */
+void *stream_in_room(struct stream_in *in, size_t *left);
+/*
+ * len bytes were read there. True: they end in one of the markers; what came
+ * before it is handed out as usual, then dropped.
+ */
+bool stream_in_added(struct stream_in *in, size_t len,
+		     const uint8_t (*markers)[RECORD_MARKER_BYTES],
+		     unsigned marker_count);
+/* False when more bytes are needed. payload lies in the buffer. */
+bool stream_in_next(struct stream_in *in, struct record *record,
+		    const uint8_t **payload);
+/* Drops a half record, too: the other side begins anew. */
+void stream_in_reset(struct stream_in *in);
+
+struct stream_out {
+	size_t start, end;
+	size_t boundary; /* first end of a record at or after start */
+	uint8_t bytes[STREAM_OUT_BYTES];
+};
+
+/* NULL when there is no room for the largest record. */
+uint8_t *stream_out_room(struct stream_out *out);
+/* A payload of len bytes lies behind the header that room points to. */
+void stream_out_commit(struct stream_out *out, unsigned type, unsigned share,
+		       size_t len);
+/* len bytes from start have left. */
+void stream_out_sent(struct stream_out *out, size_t len);
+/* Nothing is sent any more but the rest of the record that has begun. */
+void stream_out_cut(struct stream_out *out);
+/* Bytes that are no record, into an empty buffer. */
+void stream_out_raw(struct stream_out *out, const void *bytes, size_t len);

@@ -1,0 +1,61 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * relay_tree.c - places to mount at
+ */
+#include "guest/relay_tree.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <string.h>
+#include <sys/mount.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/buffer.h"
+#include "base/error.h"
+#include "base/fileio.h"
+#include "base/own.h"
+#include "base/text.h"
+#include "guest/mount_table.h"
+
+#define MOUNTS_BYTES_MAX (1U << 20)
+
+static int make_file(const char *path, struct error *err)
+{
+	char folder[PATH_MAX];
+	int fd;
+
+	if (text_copy(folder, sizeof(folder), path))
+		return error_set(err, ENAMETOOLONG, "%s", path);
+	*strrchr(folder, '/') = '\0';
+	if (folder[0] && fileio_mkdirs(folder, 0755, err))
+		return -1;
+	fd = open(path, O_CREAT | O_EXCL | O_WRONLY | O_CLOEXEC, 0644);
+	if (fd < 0 && errno != EEXIST)
+		return error_set(err, errno, "%s", path);
+	if (fd >= 0)
+		close(fd);
+	return 0;
+}
+
+int relay_tree_make(const char *path, mode_t type, struct error *err)
+{
+	return type == S_IFDIR ? fileio_mkdirs(path, 0755, err)
+			       : make_file(path, err);
+}
+
+void relay_tree_clear(const char *source)
+{
+	AUTO_BUFFER struct buffer text = BUFFER_INIT(MOUNTS_BYTES_MAX);
+	struct error err;
+	struct slice rest;
+	char path[PATH_MAX];
+
+	if (fileio_read(AT_FDCWD, "/proc/self/mountinfo", &text, &err))
+		return;
+	/* What lies below another one leaves together with it. */
+	rest = (struct slice){ (const char *)text.data, text.len };
+	while (mount_table_next(&rest, source, path, sizeof(path)))
+		umount2(path, MNT_DETACH | UMOUNT_NOFOLLOW);
+}
