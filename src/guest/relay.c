@@ -175,16 +175,33 @@ static void adopt(struct relay_share *share, const struct welcome_share *offer)
 	}
 }
 
+/* All zeros: there will be no other server. */
+static bool is_marker(const uint8_t marker[RECORD_MARKER_BYTES])
+{
+	static const uint8_t zeros[RECORD_MARKER_BYTES];
+
+	return memcmp(marker, zeros, sizeof(zeros)) != 0;
+}
+
+/* The last one stays good: its server may die before it was of use. */
+static void note_marker(struct relay_shared *shared,
+			const uint8_t marker[RECORD_MARKER_BYTES])
+{
+	if (!is_marker(marker))
+		return;
+	memcpy(shared->markers[1], shared->markers[0], RECORD_MARKER_BYTES);
+	memcpy(shared->markers[0], marker, RECORD_MARKER_BYTES);
+	if (shared->marker_count < 2)
+		shared->marker_count++;
+}
+
 static bool on_welcome(struct relay *relay, const uint8_t *payload, size_t len)
 {
-	struct relay_shared *shared = relay->shared;
 	struct welcome welcome;
 
 	if (welcome_decode(payload, len, &welcome))
 		return false;
-	memcpy(shared->markers[1], shared->markers[0], RECORD_MARKER_BYTES);
-	memcpy(shared->markers[0], welcome.next_marker, RECORD_MARKER_BYTES);
-	shared->marker_count = shared->marker_count ? 2 : 1;
+	note_marker(relay->shared, welcome.next_marker);
 	for (unsigned i = 0; i < welcome.count; i++)
 		adopt(&relay->shares[i], &welcome.shares[i]);
 	if (welcome.count > relay->count)
@@ -259,6 +276,22 @@ static void receive(struct relay *relay)
 	}
 }
 
+/* The notifier is done with some; the last number stands for all. */
+static void send_tickets(struct relay *relay)
+{
+	struct stream_out *out = &relay->shared->out;
+	uint32_t numbers[64];
+	ssize_t n = read(relay->ticket_fds[0], numbers, sizeof(numbers));
+	uint8_t *room = stream_out_room(out);
+	struct writer w;
+
+	if (n < (ssize_t)sizeof(numbers[0]) || !room || !relay->connected)
+		return;
+	w = writer_over(room + RECORD_HEADER_BYTES, sizeof(numbers[0]));
+	writer_u32(&w, numbers[(size_t)n / sizeof(numbers[0]) - 1]);
+	stream_out_commit(out, RECORD_TICKET, 0, writer_len(&w));
+}
+
 static void begin_finish(struct relay *relay)
 {
 	relay->finishing = true;
@@ -298,6 +331,9 @@ static void dispatch(struct relay *relay, const struct epoll_event *event)
 		break;
 	case RELAY_EVENT_CONTROL:
 		on_control(relay);
+		break;
+	case RELAY_EVENT_TICKET:
+		send_tickets(relay);
 		break;
 	case RELAY_EVENT_MOUNT:
 		relay_mount_event(relay);
@@ -394,7 +430,10 @@ _Noreturn void relay_run(const struct relay_start *start)
 	setsid();
 	stream_in_init(&relay->in);
 	relay_fuse_init(relay);
-	if (relay->epoll_fd < 0 || relay_notify_start(relay) ||
+	if (relay->epoll_fd < 0 || pipe2(relay->ticket_fds, O_CLOEXEC) ||
+	    relay_notify_start(relay) ||
+	    relay_watch(relay, relay->ticket_fds[0], RELAY_EVENT_TICKET,
+			EPOLLIN) ||
 	    relay_watch(relay, relay->port_fd, RELAY_EVENT_PORT, EPOLLIN) ||
 	    relay_watch(relay, relay->control_fd, RELAY_EVENT_CONTROL,
 			EPOLLIN)) {

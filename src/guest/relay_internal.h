@@ -58,6 +58,7 @@ struct relay {
 	unsigned mount_share; /* that it works on */
 	bool mount_done;      /* it has mounted it */
 	char problem[256];    /* the first one of this round */
+	int ticket_fds[2];    /* from the notifier: u32, done up to this */
 	bool connected;       /* HELLO was sent: requests may follow */
 	bool welcomed;        /* WELCOME came and was not reported yet */
 	bool waits_for_port;  /* EPOLLOUT is asked for */
@@ -70,6 +71,7 @@ enum {
 	RELAY_EVENT_PORT = WELCOME_SHARES_MAX,
 	RELAY_EVENT_CONTROL,
 	RELAY_EVENT_MOUNT,
+	RELAY_EVENT_TICKET,
 };
 
 /* relay.c */
@@ -100,6 +102,9 @@ int relay_notify_start(struct relay *relay);
 void relay_notify(struct relay *relay, const struct record *record,
 		  const uint8_t *payload);
 
-/* relay_ticket.c: on the notifier's thread. */
+/*
+ * relay_ticket.c: on the notifier's thread. It writes the ticket's number to
+ * ticket_fds[1] when it is done.
+ */
 void relay_ticket(const struct relay *relay, unsigned share,
 		  const uint8_t *bytes, size_t len);
