@@ -12,6 +12,7 @@
 #include "base/error.h"
 #include "base/own.h"
 #include "base/text.h"
+#include "cli/print.h"
 #include "cli/relay.h"
 #include "cli/terminal.h"
 #include "ipc/control.h"
@@ -109,6 +110,7 @@ int client_open(struct control_client *control,
 	/* the supervisor lives and says so: others may connect to it now */
 	let_go(request->lock);
 	let_go(request->turn);
+	print_warning_of(answer);
 	return answer ? 0 : -1;
 }
 

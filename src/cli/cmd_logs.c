@@ -4,6 +4,8 @@
  */
 #include "cli/command.h"
 
+#include <errno.h>
+#include <fcntl.h>
 #include <jansson.h>
 #include <stdio.h>
 #include <string.h>
@@ -62,12 +64,17 @@ static int logs(const struct options *options, struct error *err)
 	AUTO_STORE struct store store = STORE_INIT;
 	AUTO_SANDBOX struct sandbox sandbox = SANDBOX_INIT;
 	bool follow = options_flag(options, "follow");
+	AUTO_CLOSE int machine = -1;
 	struct tail_file files[4];
 	size_t n = 0;
 
 	if (store_open(&store, err) < 0 ||
 	    store_find(&store, options->words[0], &sandbox, err) < 0)
 		return -1;
+	machine = openat(sandbox.folder, SANDBOX_MACHINE_FOLDER,
+			 O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+	if (machine < 0)
+		return error_set(err, errno, "sandbox %s", options->words[0]);
 	if (!follow) {
 		tail_file_init(&files[n++], STORE_SUPERVISOR_LOG ".old",
 			       print_line, "");
@@ -77,7 +84,7 @@ static int logs(const struct options *options, struct error *err)
 	tail_file_init(&files[n++], STORE_SUPERVISOR_LOG, print_line, "");
 	tail_file_init(&files[n++], STORE_CONSOLE_FILE, print_line,
 		       "console: ");
-	return show_files(sandbox.folder, files, n, follow, err);
+	return show_files(machine, files, n, follow, err);
 }
 
 static const struct option_row logs_rows[] = {

@@ -48,10 +48,14 @@ static bool uid_taken(const struct store *store, uid_t uid)
 	bool found = false;
 
 	for (size_t i = 0; i < store->count && !found; i++) {
+		char path[SANDBOX_NAME_MAX + 16];
 		struct stat st;
 
-		/* the folder belongs to it, whatever the record says */
-		found = fstatat(store->folder, store->names[i], &st,
+		/* the machine belongs to it, whatever the record says */
+		found = text_format(path, sizeof(path), "%s/%s",
+				    store->names[i],
+				    SANDBOX_MACHINE_FOLDER) == 0 &&
+			fstatat(store->folder, path, &st,
 				AT_SYMLINK_NOFOLLOW) == 0 &&
 			st.st_uid == uid;
 	}
@@ -151,6 +155,8 @@ static int fill_folder(const struct sandbox *sandbox, const struct plan *plan,
 {
 	const struct sandbox_record *record = &sandbox->record;
 
+	if (mkdirat(sandbox->folder, SANDBOX_MACHINE_FOLDER, 0700) < 0)
+		return error_set(err, errno, SANDBOX_MACHINE_FOLDER);
 	if (sandbox_record_save(sandbox->folder, record, err) < 0 ||
 	    create_disk(sandbox, plan, err) < 0 ||
 	    touch(sandbox->folder, STORE_FRESH_FILE, err) < 0)
@@ -164,9 +170,10 @@ static int fill_folder(const struct sandbox *sandbox, const struct plan *plan,
 		if (created->owner < 0)
 			return -1;
 	}
-	/* last: until here only root may look in */
+	/* nothing else: the record stays root's */
 	if (record->uid &&
-	    fchown(sandbox->folder, record->uid, record->uid) < 0)
+	    fchownat(sandbox->folder, SANDBOX_MACHINE_FOLDER, record->uid,
+		     record->uid, AT_SYMLINK_NOFOLLOW) < 0)
 		return error_set(err, errno, "%s", record->name);
 	return 0;
 }
@@ -177,7 +184,7 @@ static int make_folder(const struct store *store, char hidden[32], int *lock,
 {
 	AUTO_CLOSE int folder = -1;
 
-	store_temporary_name(hidden);
+	sandbox_temporary_name(hidden);
 	if (mkdirat(store->folder, hidden, 0700) < 0)
 		return error_set(err, errno, "sandboxes");
 	folder = openat(store->folder, hidden,

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * print.c - JSON and questions
+ * print.c - JSON, questions, warnings
  */
 #include "cli/print.h"
 
@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "base/own.h"
+#include "base/text.h"
 
 void print_json(const json_t *value)
 {
@@ -20,6 +21,18 @@ void print_json(const json_t *value)
 
 	if (text)
 		puts(text);
+}
+
+void print_warning_of(const json_t *answer)
+{
+	const char *text =
+		json_string_value(json_object_get(answer, "warning"));
+	char shown[1024];
+
+	if (!text)
+		return;
+	text_printable(text, strlen(text), shown, sizeof(shown));
+	fprintf(stderr, "bawn: warning: %s\n", shown);
 }
 
 bool print_ask(const char *question)

@@ -25,6 +25,7 @@
 #include "cli/create.h"
 #include "cli/launch.h"
 #include "cli/plan.h"
+#include "cli/print.h"
 #include "cli/store.h"
 
 #define ATTEMPTS 5
@@ -81,6 +82,7 @@ static int wait_running(struct start *start, struct error *err)
 	json_t *answer = control_call(&start->control,
 				      json_pack("{s:s}", "op", "wait"), err);
 
+	print_warning_of(answer);
 	json_decref(answer);
 	return answer ? 0 : -1;
 }

@@ -20,8 +20,6 @@
 #include "cli/halt.h"
 #include "state/paths.h"
 
-#define TEMPORARY ".tmp-"
-#define GLOBAL_LOCK ".lock"
 #define NAMES_MAX 100000
 
 AUTO_DEFINE(dir, DIR *, closedir)
@@ -170,18 +168,8 @@ int sandbox_open(const char *name, struct sandbox *sandbox, struct error *err)
 
 int store_lock(const struct store *store, struct error *err)
 {
-	return fileio_lock(store->folder, GLOBAL_LOCK, FILEIO_LOCK_WAIT, err);
-}
-
-void store_temporary_name(char name[32])
-{
-	unsigned char noise[8];
-	char hex[2 * sizeof(noise) + 1];
-
-	if (getrandom(noise, sizeof(noise), 0) != sizeof(noise))
-		abort();
-	text_hex(noise, sizeof(noise), hex);
-	text_format(name, 32, TEMPORARY "%s", hex);
+	return fileio_lock(store->folder, SANDBOX_GLOBAL_LOCK, FILEIO_LOCK_WAIT,
+			   err);
 }
 
 /* True when the file `file` of the folder `name` is locked by somebody. */
@@ -203,7 +191,7 @@ static bool has(const struct store *store, const char *name, const char *file)
 
 static bool is_leftover(const struct store *store, const char *name)
 {
-	return text_starts(name, TEMPORARY) && strlen(name) < 32 &&
+	return text_starts(name, SANDBOX_TEMPORARY) && strlen(name) < 32 &&
 	       !held(store, name, STORE_LOCK_FILE);
 }
 
@@ -230,7 +218,7 @@ static void clean_half_made(const struct store *store)
 			continue;
 		/* whoever makes one takes its lock under this one */
 		if (lock < 0)
-			lock = fileio_lock(store->folder, GLOBAL_LOCK,
+			lock = fileio_lock(store->folder, SANDBOX_GLOBAL_LOCK,
 					   FILEIO_LOCK_TRY, &err);
 		if (lock < 0)
 			return;
@@ -271,53 +259,7 @@ void store_clean(struct store *store)
 	store_list(store, NULL);
 }
 
-/* 1 when the name still leads to this folder, 0 when it does not. */
-static bool still_named(const struct store *store, const char *name, int folder)
-{
-	struct stat named, held_one;
-
-	return fstat(folder, &held_one) == 0 &&
-	       fstatat(store->folder, name, &named, AT_SYMLINK_NOFOLLOW) == 0 &&
-	       named.st_ino == held_one.st_ino &&
-	       named.st_dev == held_one.st_dev;
-}
-
-static bool not_a_lock(int code)
-{
-	return code == ELOOP || code == EISDIR || code == ENXIO;
-}
-
 int store_remove(const struct store *store, const char *name, struct error *err)
 {
-	AUTO_CLOSE int folder = -1, lock = -1, global = -1;
-	char hidden[32];
-
-	folder = openat(store->folder, name,
-			O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
-	if (folder < 0 && errno == ENOENT)
-		return 0; /* its supervisor or another command was faster */
-	if (folder < 0)
-		return error_set(err, errno, "sandbox %s", name);
-	/* a start that is under way may take long: not under the global lock */
-	lock = fileio_lock(folder, STORE_LOCK_FILE, FILEIO_LOCK_WAIT, err);
-	if (lock < 0 && err && err->code == ENOENT)
-		return 0;
-	/* the folder is its supervisor's: what lies there may be no file */
-	if (lock < 0 && !(err && not_a_lock(err->code)))
-		return -1;
-	global = store_lock(store, err);
-	if (global < 0)
-		return -1;
-	if (!still_named(store, name, folder))
-		return 0;
-	if (fileio_is_locked(folder, STORE_ALIVE_FILE) == 1)
-		return error_set(err, EBUSY, "sandbox %s was started again",
-				 name);
-	store_temporary_name(hidden);
-	if (renameat(store->folder, name, store->folder, hidden) < 0)
-		return error_set(err, errno, "%s", name);
-	close(TAKE_FD(global));
-	if (fileio_remove_tree(store->folder, hidden, err) < 0)
-		return error_prefix(err, "sandbox %s", name);
-	return 0;
+	return sandbox_remove(store->folder, name, true, err);
 }

@@ -13,6 +13,7 @@
 
 #include "base/own.h"
 #include "state/sandbox_record.h"
+#include "state/sandbox_removal.h"
 
 struct error;
 
@@ -73,15 +74,13 @@ size_t store_leftovers(const struct store *store);
 int store_remove(const struct store *store, const char *name,
 		 struct error *err);
 
-/* A name that nobody else uses: ".tmp-" and random digits. */
-void store_temporary_name(char name[32]);
-
-#define STORE_LOCK_FILE "lock"
-#define STORE_ALIVE_FILE "alive"
+#define STORE_LOCK_FILE SANDBOX_LOCK_FILE
+#define STORE_ALIVE_FILE SANDBOX_ALIVE_FILE
 #define STORE_FRESH_FILE "fresh"
 /* --rm: there is such a file, and the command that made it holds its lock */
-#define STORE_OWNER_FILE "owner"
-#define STORE_DISK_FILE "disk.qcow2"
+#define STORE_OWNER_FILE SANDBOX_OWNER_FILE
+#define STORE_DISK_FILE SANDBOX_MACHINE_FOLDER "/disk.qcow2"
 #define STORE_ENV_FILE "env.json"
+/* in machine/ */
 #define STORE_CONSOLE_FILE "console.log"
 #define STORE_SUPERVISOR_LOG "supervisor.log"

@@ -54,7 +54,8 @@ static int folder_address(int folder_fd, const char *name,
 
 int control_connect(int folder_fd, struct error *err)
 {
-	return control_connect_to(folder_fd, CONTROL_SOCKET_NAME, err);
+	return control_connect_to(folder_fd, "machine/" CONTROL_SOCKET_NAME,
+				  err);
 }
 
 int control_connect_to(int folder_fd, const char *name, struct error *err)
@@ -81,38 +82,38 @@ int control_connect_to(int folder_fd, const char *name, struct error *err)
  * listens: nobody else can connect in between, and no client is refused by a
  * socket that is just coming up.
  */
-static int bind_and_listen(int fd, int folder_fd, const char *name,
-			   struct error *err)
+static int bind_and_listen(int fd, int folder_fd, const char *temporary,
+			   const char *name, struct error *err)
 {
 	struct sockaddr_un address;
 
-	if (folder_address(folder_fd, name, &address, err) < 0)
+	if (folder_address(folder_fd, temporary, &address, err) < 0)
 		return -1;
-	unlinkat(folder_fd, name, 0);
+	unlinkat(folder_fd, temporary, 0);
 	if (fchmod(fd, 0600) < 0 ||
 	    bind(fd, (const struct sockaddr *)&address, sizeof(address)) < 0)
-		return error_set(err, errno, "%s", name);
+		return error_set(err, errno, "%s", temporary);
 	if (listen(fd, LISTEN_BACKLOG) < 0 ||
-	    renameat(folder_fd, name, folder_fd, CONTROL_SOCKET_NAME) < 0) {
-		error_set(err, errno, "%s", CONTROL_SOCKET_NAME);
-		unlinkat(folder_fd, name, 0);
+	    renameat(folder_fd, temporary, folder_fd, name) < 0) {
+		error_set(err, errno, "%s", name);
+		unlinkat(folder_fd, temporary, 0);
 		return -1;
 	}
 	return 0;
 }
 
-int control_listen(int folder_fd, struct error *err)
+int control_listen(int folder_fd, const char *name, struct error *err)
 {
 	AUTO_CLOSE int fd =
 		socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
-	char name[64];
+	char temporary[64];
 
 	if (fd < 0)
 		return error_set(err, errno, "socket");
-	if (text_format(name, sizeof(name), ".%s.%ld", CONTROL_SOCKET_NAME,
+	if (text_format(temporary, sizeof(temporary), ".%s.%ld", name,
 			(long)getpid()) < 0)
-		return error_set(err, ENAMETOOLONG, "%s", CONTROL_SOCKET_NAME);
-	if (bind_and_listen(fd, folder_fd, name, err) < 0)
+		return error_set(err, ENAMETOOLONG, "%s", name);
+	if (bind_and_listen(fd, folder_fd, temporary, name, err) < 0)
 		return -1;
 	return TAKE_FD(fd);
 }

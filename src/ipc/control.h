@@ -19,7 +19,7 @@
 struct error;
 
 #define CONTROL_LINE_MAX (512u * 1024)
-#define CONTROL_SOCKET_NAME "control.sock"
+#define CONTROL_SOCKET_NAME "control.sock" /* in machine/ */
 #define CONTROL_LAUNCH_SOCKET_NAME "launch.sock"
 
 struct control_client {
@@ -41,10 +41,10 @@ int control_connect(int folder_fd, struct error *err);
 /* The same for a socket of another name, such as the launcher's. */
 int control_connect_to(int folder_fd, const char *name, struct error *err);
 /*
- * Listens on folder_fd/control.sock, mode 0600, replacing a stale one. The
+ * Listens on a socket in folder_fd, mode 0600, replacing a stale one. The
  * descriptor is non-blocking.
  */
-int control_listen(int folder_fd, struct error *err);
+int control_listen(int folder_fd, const char *name, struct error *err);
 /*
  * 0 when the peer's uid may command us: our own or root. A uid that has no
  * mapping in our user namespace shows as 65534 and is always refused.

@@ -26,6 +26,7 @@
 #include "provision/records.h"
 #include "state/digest.h"
 #include "state/paths.h"
+#include "state/sandbox_removal.h"
 #include "state/sandbox_record.h"
 
 #define QEMU_NAME "qemu-system-x86_64"
@@ -254,7 +255,7 @@ static void add_used(void *ctx, const struct sandbox_record *record, int folder)
 {
 	struct used *used = ctx;
 
-	if (!record || (fileio_is_locked(folder, "alive") != 1 &&
+	if (!record || (fileio_is_locked(folder, SANDBOX_ALIVE_FILE) != 1 &&
 			fileio_is_locked(folder, ADMITTED) != 1))
 		return;
 	used->memory_mib += record->memory_mib;

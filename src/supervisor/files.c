@@ -20,6 +20,7 @@
 #include "ipc/control.h"
 #include "ipc/start_spec.h"
 #include "state/events.h"
+#include "state/sandbox_removal.h"
 #include "supervisor/console.h"
 
 #define SUPERVISOR_LOG "supervisor.log"
@@ -94,10 +95,20 @@ static int lock_alive(int folder, struct error *err)
 static int open_folder(const struct start_spec *spec, struct files *files,
 		       struct error *err)
 {
-	files->folder = open(spec->folder,
-			     O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
-	if (files->folder < 0)
+	AUTO_CLOSE int folder = open(
+		spec->folder, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+
+	if (folder < 0)
 		return error_set(err, errno, "%s", spec->folder);
+	/* The rest of a sandbox's folder is not ours: we read guest bytes. */
+	files->folder = spec->goal == START_MAKE_WARM
+				? TAKE_FD(folder)
+				: openat(folder, SANDBOX_MACHINE_FOLDER,
+					 O_RDONLY | O_DIRECTORY | O_NOFOLLOW |
+						 O_CLOEXEC);
+	if (files->folder < 0)
+		return error_set(err, errno, "%s/" SANDBOX_MACHINE_FOLDER,
+				 spec->folder);
 	files->alive = lock_alive(files->folder, err);
 	if (files->alive < 0)
 		return error_prefix(err, "%s runs already", spec->name);
@@ -112,7 +123,8 @@ static int open_folder(const struct start_spec *spec, struct files *files,
 	files->events = events_open(err);
 	if (files->events < 0)
 		return error_prefix(err, "events");
-	files->control = control_listen(files->folder, err);
+	files->control =
+		control_listen(files->folder, CONTROL_SOCKET_NAME, err);
 	return files->control < 0 ? -1 : 0;
 }
 
@@ -181,7 +193,8 @@ int files_open(const struct start_spec *spec, struct files *files,
 			  .kernel = -1,
 			  .initramfs = -1,
 			  .shim = -1,
-			  .kvm = -1 },
+			  .kvm = -1,
+			  .files_port = -1 },
 	};
 	for (unsigned i = 0; i < START_DISKS_MAX; i++)
 		files->qemu.disks[i] = -1;

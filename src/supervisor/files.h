@@ -10,7 +10,7 @@ struct error;
 struct start_spec;
 
 struct files {
-	int folder;  /* the sandbox's own */
+	int folder;  /* machine/ of the sandbox's own */
 	int alive;   /* the lock that says that we live */
 	int events;  /* events.jsonl; -1 for MAKE_WARM */
 	int log;     /* supervisor.log */

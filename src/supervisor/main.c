@@ -11,6 +11,7 @@
  *   qemu exit, errors   pidfd and stderr                qemu.c
  *   control socket      new clients                     client.c
  *   control connection  requests, session frames        client.c
+ *   launcher            shares that cannot be served    launcher.c
  *   host clock          clock was set, ten minutes      sandbox_facts.c
  *   timers              boot, stop, disk space, stalls  sandbox.c, session.c
  *   signals             SIGTERM, SIGINT: power off      below
@@ -138,6 +139,7 @@ static int confine_and_spawn(struct sandbox *sandbox, struct error *err)
 	phases_end(&sandbox->phases, "isolate");
 	if (qemu_spawn(&sandbox->qemu, spec, &sandbox->files->qemu, err) < 0)
 		return -1;
+	launcher_port_passed(&sandbox->launcher);
 	phases_end(&sandbox->phases, "spawn");
 	return 0;
 }
@@ -216,6 +218,10 @@ int main(void)
 	sandbox.loop = loop_new(&err);
 	if (!sandbox.loop || watch_signals(&sandbox, &err) < 0)
 		die(&err);
+	/* Before any isolation: what it starts must not inherit ours. */
+	if (launcher_open(&sandbox.launcher, &spec, files.log, &err) < 0)
+		die(&err);
+	files.qemu.files_port = sandbox.launcher.qemu_port;
 	phases_end(&sandbox.phases, "open");
 
 	if (confine_and_spawn(&sandbox, &err) < 0 ||

@@ -95,6 +95,12 @@ static void add_channels(struct args *args)
 	option(args, "-device",
 	       "virtserialport,bus=ports.0,nr=1,chardev=control,"
 	       "name=bawn.control");
+	/* Always there, so that one warm image fits sandboxes with shares and
+	 * without, and a folder can be added later. */
+	option(args, "-chardev", "socket,id=files,fd=%d", QEMU_FD_FILES);
+	option(args, "-device",
+	       "virtserialport,bus=ports.0,nr=2,chardev=files,"
+	       "name=bawn.files");
 	option(args, "-device", "virtio-rng-pci,addr=04.0");
 }
 

@@ -59,6 +59,18 @@ static bool no_other_keys(struct client *client, json_t *json)
 	return false;
 }
 
+/* A warning is for whoever comes first: a command that waits for a start. */
+static json_t *ok_with_warning(struct sandbox *sandbox)
+{
+	json_t *answer = control_ok();
+
+	if (sandbox->warning[0])
+		json_object_set_new(answer, "warning",
+				    json_string(sandbox->warning));
+	sandbox->warning[0] = '\0';
+	return answer;
+}
+
 static json_t *session_json(const struct session *session)
 {
 	return json_pack("{s:I, s:I, s:O, s:b, s:b, s:I, s:I}", "session",
@@ -153,7 +165,7 @@ void requests_session_started(struct sandbox *sandbox, struct session *session,
 		client_answer(opener, answer);
 		return;
 	}
-	answer = control_ok();
+	answer = ok_with_warning(sandbox);
 	json_object_set_new(answer, "session", json_integer(session->id));
 	json_object_set_new(answer, "pid", json_integer(session->pid));
 	if (session->detach) {
@@ -271,7 +283,7 @@ static void life_changed_for(struct sandbox *sandbox, struct client *client)
 		else if (gone)
 			refuse_gone(client, sandbox);
 		else if (sandbox->life == SANDBOX_RUNNING)
-			client_answer(client, control_ok());
+			client_answer(client, ok_with_warning(sandbox));
 		break;
 	case WAITS_FOR_EXEC:
 		if (gone || sandbox->life == SANDBOX_STOPPING)

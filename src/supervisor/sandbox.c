@@ -223,6 +223,16 @@ void sandbox_stop(struct sandbox *sandbox, uint64_t timeout_ms)
 	requests_life_changed(sandbox);
 }
 
+void sandbox_lacks(struct sandbox *sandbox, const char *text)
+{
+	log_warn("%s", text);
+	text_copy(sandbox->warning, sizeof(sandbox->warning), text);
+	if (sandbox->life != SANDBOX_RUNNING)
+		return;
+	text_copy(sandbox->reason, sizeof(sandbox->reason), text);
+	save_state(sandbox);
+}
+
 void sandbox_pause(struct sandbox *sandbox, const char *reason)
 {
 	if (sandbox->life != SANDBOX_RUNNING)

@@ -18,6 +18,7 @@
 #include "supervisor/console.h"
 #include "supervisor/files.h"
 #include "supervisor/guest_link.h"
+#include "supervisor/launcher.h"
 #include "supervisor/phases.h"
 #include "supervisor/qemu.h"
 #include "supervisor/qmp.h"
@@ -41,10 +42,10 @@ enum sandbox_life {
 
 /*
  * On --rm: who removes the folder is whoever may change its parent, and that
- * is the CLI, not a confined process with another uid. The supervisor gives
- * the disk's space back by emptying it; a CLI that is still there removes the
- * folder after `alive` is free; otherwise the next command does, because the
- * record says remove_at_end and nobody holds `alive`.
+ * is not a confined process. The supervisor gives the disk's space back by
+ * emptying it; a CLI that is still there removes the folder after `alive` is
+ * free, otherwise bawn-launch does, or the next command, because the record
+ * says remove_at_end and nobody holds `alive`.
  */
 struct sandbox {
 	struct loop *loop;             /* borrowed */
@@ -54,12 +55,14 @@ struct sandbox {
 	enum sandbox_life life;
 	bool failed;                /* the end was not asked for */
 	char reason[256];           /* of a failure or a pause; printable */
+	char warning[512];          /* told to the next client; printable */
 	bool greeted;               /* WAKE was sent (and HELLO had come) */
 	bool guest_awake;           /* AWAKE has come */
 	bool shut_down;             /* QEMU announced the guest's end */
 	struct sandbox_state saved; /* what state.json says */
 	struct phases phases;
 
+	struct launcher launcher;
 	struct qemu qemu;
 	struct qmp qmp;
 	struct guest_link guest;
@@ -91,6 +94,8 @@ void sandbox_fail(struct sandbox *sandbox, const char *fmt, ...)
 	__attribute__((format(printf, 2, 3)));
 /* QEMU was reaped. */
 void sandbox_gone(struct sandbox *sandbox, int status);
+/* It runs, but something that it should have is missing. */
+void sandbox_lacks(struct sandbox *sandbox, const char *text);
 void sandbox_pause(struct sandbox *sandbox, const char *reason);
 void sandbox_resumed(struct sandbox *sandbox);
 /* Sessions may be opened: awake, or WAKE is on its way in a restored guest. */

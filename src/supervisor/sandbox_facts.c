@@ -195,6 +195,25 @@ static const struct sessions_ops sessions_ops = {
 	.on_exit = on_session_exit,
 };
 
+static void on_launcher_failed(void *ctx, const char *text)
+{
+	struct sandbox *sandbox = ctx;
+
+	if (sandbox->life == SANDBOX_STARTING)
+		sandbox_fail(sandbox, "%s", text);
+	else
+		sandbox_lacks(sandbox, text);
+}
+
+/* Nobody else could start what serves the guest's folders again. */
+static void on_launcher_end(void *ctx)
+{
+	struct sandbox *sandbox = ctx;
+
+	if (sandbox->life != SANDBOX_STOPPING && sandbox->life != SANDBOX_GONE)
+		sandbox_fail(sandbox, "bawn-launch was killed");
+}
+
 static void arm_clock(struct sandbox *sandbox)
 {
 	struct itimerspec when = { 0 };
@@ -240,6 +259,9 @@ int sandbox_open(struct sandbox *sandbox, struct error *err)
 	struct files *files = sandbox->files;
 	struct loop *loop = sandbox->loop;
 
+	sandbox->launcher.on_failed = on_launcher_failed;
+	sandbox->launcher.on_end = on_launcher_end;
+	sandbox->launcher.ctx = sandbox;
 	sessions_init(&sandbox->sessions, loop, &sandbox->guest, &sessions_ops,
 		      sandbox);
 	if (qmp_open(&sandbox->qmp, loop, TAKE_FD(qemu->monitor), &qmp_ops,
@@ -250,6 +272,7 @@ int sandbox_open(struct sandbox *sandbox, struct error *err)
 			 TAKE_FD(files->console), files->folder, err) < 0 ||
 	    qemu_watch(qemu, loop, &qemu_ops, sandbox, err) < 0 ||
 	    open_clock(sandbox, err) < 0 ||
+	    launcher_watch(&sandbox->launcher, loop, err) < 0 ||
 	    clients_open(&sandbox->clients, loop, files->control, getuid(),
 			 &requests_ops, sandbox, err) < 0)
 		return -1;
@@ -271,4 +294,6 @@ void sandbox_close(struct sandbox *sandbox)
 	timer_stop(&sandbox->space_timer);
 	timer_stop(&sandbox->flush_timer);
 	qemu_release(&sandbox->qemu);
+	/* Last: from then on others clean up. */
+	launcher_close(&sandbox->launcher);
 }

@@ -63,6 +63,7 @@ void start_send_wake(struct sandbox *sandbox)
 		return;
 	}
 	wake->hostname = sandbox->spec->name;
+	wake->shares = sandbox->spec->shares;
 	clock_gettime(CLOCK_REALTIME, &now);
 	wake->wall_clock_ns =
 		(uint64_t)now.tv_sec * 1000000000ull + (uint64_t)now.tv_nsec;
@@ -156,14 +157,15 @@ static void on_hello(struct sandbox *sandbox, const struct message_hello *hello)
 }
 
 /* The machine is of use without its folders, too. */
-static void note_problem(const char *problem)
+static void note_problem(struct sandbox *sandbox, const char *problem)
 {
-	char text[2 * MESSAGE_PROBLEM_BYTES];
+	char shown[MESSAGE_PROBLEM_BYTES], text[sizeof(sandbox->warning)];
 
 	if (!problem[0])
 		return;
-	text_printable(problem, strlen(problem), text, sizeof(text));
-	log_limited(LOG_LEVEL_WARN, "shared folders: %s", text);
+	text_printable(problem, strlen(problem), shown, sizeof(shown));
+	text_format(text, sizeof(text), "shared folders: %s", shown);
+	sandbox_lacks(sandbox, text);
 }
 
 static void on_awake(struct sandbox *sandbox, const struct message_awake *awake)
@@ -176,7 +178,7 @@ static void on_awake(struct sandbox *sandbox, const struct message_awake *awake)
 		return;
 	}
 	phases_end(&sandbox->phases, "wake");
-	note_problem(awake->problem);
+	note_problem(sandbox, awake->problem);
 	if (sandbox->spec->goal == START_MAKE_WARM) {
 		sandbox->guest_awake = true;
 		send_prepare(sandbox);

@@ -129,6 +129,10 @@ class Bawn:
     def folder(self, name):
         return f"{self.home}/state/sandboxes/{name}"
 
+    def machine(self, name):
+        """What its supervisor can reach."""
+        return f"{self.folder(name)}/machine"
+
     def inspect(self, name):
         value = self("inspect", name).json
         return value[0] if isinstance(value, list) else value
@@ -147,7 +151,7 @@ class Bawn:
         return self("ls", "-q").out.split()
 
     def state(self, name):
-        with open(f"{self.folder(name)}/state.json", encoding="utf-8") as file:
+        with open(f"{self.machine(name)}/state.json", encoding="utf-8") as file:
             return json.load(file)
 
     def supervisor_pid(self, name):

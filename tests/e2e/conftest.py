@@ -102,9 +102,10 @@ def keep_logs(bawn, names, case):
     kept = f"{WORK}/failed/{case}"
     os.makedirs(kept, exist_ok=True)
     for name in names:
-        for log in ("supervisor.log", "console.log", "state.json", "sandbox.json"):
+        for log in ("machine/supervisor.log", "machine/console.log", "machine/state.json",
+                    "sandbox.json"):
             try:
-                shutil.copy(f"{bawn.folder(name)}/{log}", f"{kept}/{name}.{log}")
+                shutil.copy(f"{bawn.folder(name)}/{log}", f"{kept}/{name}.{os.path.basename(log)}")
             except OSError:
                 pass
 

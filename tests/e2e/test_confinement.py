@@ -149,7 +149,7 @@ def test_a_system_call_injected_into_qemu_fails(session, syscall):
 
 def test_the_control_socket_refuses_another_uid(session, machine, as_root):
     """V1: mode 0600 in a 0700 folder, and the peer is asked who it is."""
-    path = f"{session.folder(machine['name'])}/control.sock"
+    path = f"{session.machine(machine['name'])}/control.sock"
     assert os.stat(path).st_mode & 0o777 == 0o600
     assert os.stat(os.path.dirname(path)).st_mode & 0o777 == 0o700
     code = ("import os, socket, sys\n"
@@ -170,7 +170,7 @@ def test_the_control_socket_refuses_another_uid(session, machine, as_root):
 
 def control(session, name):
     one = socket.socket(socket.AF_UNIX)
-    folder = os.open(session.folder(name), os.O_PATH)
+    folder = os.open(session.machine(name), os.O_PATH)
     one.connect(f"/proc/self/fd/{folder}/control.sock")
     os.close(folder)
     one.settimeout(20)

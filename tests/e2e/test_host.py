@@ -28,7 +28,7 @@ def test_a_read_only_home_is_an_error_that_says_what_to_do(session, tmp_path):
 def test_a_home_with_a_long_path_works(session, tmp_path):
     home = str(tmp_path / ("deep" * 20) / ("deeper" * 10))
     os.makedirs(home)
-    assert len(f"{home}/state/sandboxes/x/control.sock") > 107
+    assert len(f"{home}/state/sandboxes/x/machine/control.sock") > 107
     os.symlink(f"{session.home}/cache", f"{home}/cache")
     bawn = Bawn(home, session.workspace)
     name = bawn.create()

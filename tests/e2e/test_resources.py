@@ -83,7 +83,7 @@ def test_a_guest_out_of_disk_gets_enospc_and_goes_on(bawn):
 
 
 def test_disk_use_is_given_back_by_discard(bawn, box):
-    disk = f"{bawn.folder(box)}/disk.qcow2"
+    disk = f"{bawn.machine(box)}/disk.qcow2"
     bawn.sh(box, "dd if=/dev/urandom of=/big bs=1M count=64 2>/dev/null; sync")
     grown = os.stat(disk).st_blocks
     assert grown * 512 > 60e6

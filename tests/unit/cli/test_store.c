@@ -29,6 +29,7 @@ static void put_sandbox(const struct store *store, const char *name)
 
 	CHECK(mkdirat(store->folder, name, 0700) == 0);
 	folder = openat(store->folder, name, O_RDONLY | O_DIRECTORY);
+	mkdirat(folder, "machine", 0700);
 	CHECK(sandbox_record_save(folder, &record, NULL) == 0);
 }
 
@@ -107,7 +108,8 @@ static void a_sandbox_whose_machine_runs_is_not_removed(void)
 	struct error err = { 0 };
 
 	REQUIRE(store_open(&store, NULL) == 0);
-	alive = fileio_lock(store.folder, "aa/alive", FILEIO_LOCK_TRY, NULL);
+	alive = fileio_lock(store.folder, "aa/machine/alive", FILEIO_LOCK_TRY,
+			    NULL);
 	CHECK(store_remove(&store, "aa", &err) < 0 && err.code == EBUSY);
 	CHECK(there(&store, "aa"));
 	close(TAKE_FD(alive));

@@ -62,10 +62,13 @@ static void a_deep_folder_is_listened_in_and_connected_to(void)
 	struct stat st;
 
 	REQUIRE(folder_make(&folder) == 0);
-	CHECK(control_connect(folder.fd, &err) == -1 && err.code == ENOENT);
+	CHECK(control_connect_to(folder.fd, CONTROL_SOCKET_NAME, &err) == -1 &&
+	      err.code == ENOENT);
 	for (int again = 0; again < 2; again++) {
-		AUTO_CLOSE int listener = control_listen(folder.fd, &err);
-		AUTO_CLOSE int client = control_connect(folder.fd, &err);
+		AUTO_CLOSE int listener =
+			control_listen(folder.fd, CONTROL_SOCKET_NAME, &err);
+		AUTO_CLOSE int client = control_connect_to(
+			folder.fd, CONTROL_SOCKET_NAME, &err);
 		AUTO_CLOSE int server =
 			accept4(listener, NULL, NULL, SOCK_CLOEXEC);
 
@@ -77,7 +80,7 @@ static void a_deep_folder_is_listened_in_and_connected_to(void)
 		CHECK(control_check_peer(server, getuid(), &err) == 0);
 	}
 	/* Nobody listens any more, and no temporary name was left. */
-	CHECK(control_connect(folder.fd, &err) == -1);
+	CHECK(control_connect_to(folder.fd, CONTROL_SOCKET_NAME, &err) == -1);
 	CHECK(err.code == ECONNREFUSED);
 	CHECK(unlinkat(folder.fd, CONTROL_SOCKET_NAME, 0) == 0);
 	up = openat(folder.fd, "..", O_DIRECTORY | O_CLOEXEC);
@@ -92,9 +95,12 @@ static void a_listener_replaces_a_living_one(void)
 
 	REQUIRE(folder_make(&folder) == 0);
 	{
-		AUTO_CLOSE int first = control_listen(folder.fd, &err);
-		AUTO_CLOSE int second = control_listen(folder.fd, &err);
-		AUTO_CLOSE int client = control_connect(folder.fd, &err);
+		AUTO_CLOSE int first =
+			control_listen(folder.fd, CONTROL_SOCKET_NAME, &err);
+		AUTO_CLOSE int second =
+			control_listen(folder.fd, CONTROL_SOCKET_NAME, &err);
+		AUTO_CLOSE int client = control_connect_to(
+			folder.fd, CONTROL_SOCKET_NAME, &err);
 		AUTO_CLOSE int server =
 			accept4(second, NULL, NULL, SOCK_CLOEXEC);
 

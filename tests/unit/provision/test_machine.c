@@ -70,13 +70,13 @@ static void running_sandboxes_count_against_the_host(void)
 	AUTO_CLOSE int folder = paths_open(PATHS_STATE, "sandboxes/big", &err);
 	AUTO_CLOSE int alive = -1, other = -1, admitted = -1;
 
-	REQUIRE(folder >= 0);
+	REQUIRE(folder >= 0 && mkdirat(folder, "machine", 0700) == 0);
 	REQUIRE(sandbox_record_save(folder, &record, &err) == 0);
 	other = paths_open(PATHS_STATE, "sandboxes/other", &err);
 	REQUIRE(other >= 0);
 	admitted = machine_admit(other, 128, &err);
 	CHECK(admitted >= 0);
-	alive = fileio_lock(folder, "alive", FILEIO_LOCK_TRY, &err);
+	alive = fileio_lock(folder, "machine/alive", FILEIO_LOCK_TRY, &err);
 	REQUIRE(alive >= 0);
 	CHECK(machine_admit(other, 128, &err) < 0);
 	CHECK(err.code == ENOMEM && strstr(err.text, "1 running"));

@@ -9,6 +9,7 @@
 #include <fcntl.h>
 #include <signal.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/child.h"
@@ -29,7 +30,7 @@ static struct start_spec spec = {
 static struct files files;
 static struct sandbox sandbox;
 static struct mux guest;
-static int port, monitor;
+static int port, monitor, launcher, top;
 
 static struct {
 	unsigned count[MESSAGE_TYPES];
@@ -136,7 +137,8 @@ static void begin(void)
 	memset(&seen, 0, sizeof(seen));
 	memset(&sandbox, 0, sizeof(sandbox));
 	files = (struct files){ .events = -1, .control = -1, .alive = -1 };
-	files.folder = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	files.folder =
+		openat(top, "machine", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	files.console = console_open_log(files.folder, &err);
 	files.qemu.disks[0] = -1;
 	sandbox.spec = &spec;
@@ -146,6 +148,8 @@ static void begin(void)
 	pair(&sandbox.qemu.control, &port);
 	pair(&sandbox.qemu.console, &console);
 	pair(&sandbox.qemu.errors, &console);
+	sandbox.launcher = (struct launcher){ .port = -1, .qemu_port = -1 };
+	pair(&sandbox.launcher.channel, &launcher);
 	buffer_init(&sandbox.qemu.error_line, 1024);
 	sandbox.qemu.profile.stage = ISOLATE_STAGE_NONE;
 	if (child_spawn(&sleeper, &sandbox.qemu.child, &err) < 0 ||
@@ -168,6 +172,7 @@ static void end(void)
 	mux_release(&guest);
 	close(port);
 	close(monitor);
+	close(launcher);
 }
 
 static void wake(void)
@@ -473,7 +478,7 @@ static void a_killed_qemu_is_a_failure_with_a_reason(void)
 	CHECK(sandbox.failed && strstr(sandbox.reason, "signal 9"));
 	CHECK(collect(client, line, sizeof(line), frames) > 8);
 	CHECK(frames[0] == SESSION_FRAME_LOST);
-	CHECK(sandbox_state_load(files.folder, &state, &err) == 0);
+	CHECK(sandbox_state_load(top, &state, &err) == 0);
 	CHECK(state.status == SANDBOX_STATUS_FAILED);
 	close(client);
 	end();
@@ -496,6 +501,80 @@ static void a_full_disk_pauses_and_says_so(void)
 	run();
 	CHECK(sandbox.life == SANDBOX_RUNNING && !sandbox.reason[0]);
 	CHECK(seen.count[MESSAGE_WAKE] == 2);
+	end();
+}
+
+static void shares_that_cannot_be_served_fail_a_start(void)
+{
+	static const char said[] = "failed /gone: No such file\n";
+	char line[256];
+	int client;
+
+	begin();
+	client = connect_client("{\"op\":\"wait\"}\n");
+	CHECK(write(launcher, said, strlen(said)) == (ssize_t)strlen(said));
+	for (int i = 0; i < 100 && sandbox.life != SANDBOX_GONE; i++)
+		run();
+	CHECK(sandbox.failed);
+	collect(client, line, sizeof(line), frames);
+	CHECK(strstr(line, "\"ok\":false") && strstr(line, "/gone: No such"));
+	close(client);
+	end();
+}
+
+static void shares_that_are_lost_are_told_once(void)
+{
+	static const char said[] = "failed /gone\x1b: No such file\n";
+	char line[256];
+	int client;
+
+	begin();
+	wake();
+	CHECK(write(launcher, said, strlen(said)) == (ssize_t)strlen(said));
+	run();
+	CHECK(sandbox.life == SANDBOX_RUNNING && !sandbox.failed);
+	CHECK(!strcmp(sandbox.saved.reason, "/gone\\x1b: No such file"));
+	for (int i = 0; i < 2; i++) {
+		client = connect_client("{\"op\":\"wait\"}\n");
+		collect(client, line, sizeof(line), frames);
+		CHECK(strstr(line, "\"ok\":true"));
+		CHECK(!strstr(line, "\"warning\":\"/gone") == (i == 1));
+		close(client);
+	}
+	end();
+}
+
+static void a_launcher_that_is_gone_ends_the_machine(void)
+{
+	begin();
+	wake();
+	shutdown(launcher, SHUT_RDWR);
+	for (int i = 0; i < 100 && sandbox.life != SANDBOX_GONE; i++)
+		run();
+	CHECK(sandbox.failed && strstr(sandbox.reason, "bawn-launch"));
+	end();
+}
+
+static void a_problem_of_the_guest_is_a_warning(void)
+{
+	struct message hello = {
+		.type = MESSAGE_HELLO,
+		.hello = { .version = PROTOCOL_VERSION,
+			   .kernel_release = "6.1" },
+	};
+	struct message awake = { .type = MESSAGE_AWAKE,
+				 .awake = { .problem = "no \x1b mount" } };
+	char line[256];
+	int client;
+
+	begin();
+	client = connect_client("{\"op\":\"wait\"}\n");
+	guest_says(&hello);
+	guest_says(&awake);
+	CHECK(sandbox.life == SANDBOX_RUNNING);
+	collect(client, line, sizeof(line), frames);
+	CHECK(strstr(line, "\"warning\":\"shared folders: no \\\\x1b mount"));
+	close(client);
 	end();
 }
 
@@ -529,6 +608,8 @@ int main(void)
 	log_level_set(LOG_LEVEL_ERROR);
 	if (!mkdtemp(path))
 		return 1;
+	top = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	mkdirat(top, "machine", 0700);
 	RUN(a_session_runs_from_its_request_to_its_exit_status);
 	RUN(stdin_that_came_with_the_request_is_not_lost);
 	RUN(a_failed_start_says_what_failed);
@@ -540,6 +621,10 @@ int main(void)
 	RUN(unknown_requests_and_keys_are_errors);
 	RUN(a_killed_qemu_is_a_failure_with_a_reason);
 	RUN(a_full_disk_pauses_and_says_so);
+	RUN(shares_that_cannot_be_served_fail_a_start);
+	RUN(shares_that_are_lost_are_told_once);
+	RUN(a_launcher_that_is_gone_ends_the_machine);
+	RUN(a_problem_of_the_guest_is_a_warning);
 	RUN(a_stop_asks_the_guest_first);
 	parent = open("/tmp", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	fileio_remove_tree(parent, path + 5, &err);

@@ -1,0 +1,295 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * clients.c - requests of the CLI on launch.sock
+ */
+#include "launch/clients.h"
+
+#include <errno.h>
+#include <jansson.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "base/buffer.h"
+#include "base/error.h"
+#include "base/log.h"
+#include "base/mem.h"
+#include "base/own.h"
+#include "ipc/control.h"
+#include "launch/keeper.h"
+
+enum {
+	ANSWER_MS = 10000,
+	LABEL_MAX = 200,
+};
+
+enum waits_for {
+	WAITS_FOR_REQUEST,
+	WAITS_FOR_SHARES,
+	WAITS_FOR_MARK,
+};
+
+struct client {
+	struct clients *clients; /* borrowed */
+	struct source source;    /* owns its descriptor */
+	struct buffer in;
+	struct timer timeout;
+	enum waits_for waits_for;
+};
+
+static void drop(struct client *client)
+{
+	struct clients *clients = client->clients;
+
+	for (size_t i = 0; i < CLIENTS_MAX; i++) {
+		if (clients->list[i] == client)
+			clients->list[i] = NULL;
+	}
+	loop_del(&client->source);
+	timer_stop(&client->timeout);
+	close(client->source.fd);
+	buffer_release(&client->in);
+	loop_defer_free(clients->loop, client);
+}
+
+/* Takes the reference. An answer fits any socket's buffer. */
+static void answer(struct client *client, json_t *json)
+{
+	AUTO_FREE char *line = control_encode_line(json);
+
+	json_decref(json);
+	if (line &&
+	    send(client->source.fd, line, strlen(line), MSG_NOSIGNAL) < 0)
+		log_debug("the client has gone");
+	drop(client);
+}
+
+static void refuse(struct client *client, int code, const char *text)
+{
+	answer(client, control_failure(code, text));
+}
+
+static void on_timeout(struct timer *timer)
+{
+	struct client *client = CONTAINER_OF(timer, struct client, timeout);
+
+	refuse(client, ETIMEDOUT,
+	       client->waits_for == WAITS_FOR_SHARES
+		       ? "the sandbox did not mount it within 10 s"
+		       : "no answer within 10 s");
+}
+
+static void handle_status(struct client *client, json_t *json)
+{
+	const struct keeper *keeper = client->clients->keeper;
+	json_t *ok = control_ok();
+
+	json_object_set_new(ok, "files_pid", json_integer(keeper->child.pid));
+	json_object_set_new(ok, "restarts", json_integer(keeper->restarts));
+	answer(client, ok);
+}
+
+static bool busy(const struct clients *clients, enum waits_for what)
+{
+	for (size_t i = 0; i < CLIENTS_MAX; i++) {
+		if (clients->list[i] && clients->list[i]->waits_for == what)
+			return true;
+	}
+	return false;
+}
+
+static void handle_shares(struct client *client, json_t *json)
+{
+	struct clients *clients = client->clients;
+	json_t *files = json_object_get(json, "files");
+	size_t count = json_array_size(json_object_get(files, "shares"));
+
+	if (count < 1 || count > KEEPER_SHARES_MAX) {
+		refuse(client, EINVAL, "files: a list of 1 to 64 shares");
+		return;
+	}
+	if (busy(clients, WAITS_FOR_SHARES)) {
+		refuse(client, EBUSY, "another command changes the shares");
+		return;
+	}
+	client->waits_for = WAITS_FOR_SHARES;
+	timer_start(clients->loop, &client->timeout, ANSWER_MS);
+	keeper_change(clients->keeper, json_incref(files));
+}
+
+static void handle_mark(struct client *client, json_t *json)
+{
+	struct clients *clients = client->clients;
+	const char *label = json_string_value(json_object_get(json, "label"));
+
+	if (!label || !label[0] || strlen(label) > LABEL_MAX ||
+	    strpbrk(label, "\r\n")) {
+		refuse(client, EINVAL, "a label is one line, 1 to 200 bytes");
+		return;
+	}
+	if (busy(clients, WAITS_FOR_MARK)) {
+		refuse(client, EBUSY, "another command sets a mark");
+		return;
+	}
+	client->waits_for = WAITS_FOR_MARK;
+	timer_start(clients->loop, &client->timeout, ANSWER_MS);
+	if (keeper_mark(clients->keeper, label) < 0)
+		refuse(client, ESRCH, "no folder is shared");
+}
+
+static void on_request(struct client *client, json_t *json)
+{
+	static const struct {
+		const char *op;
+		void (*handle)(struct client *client, json_t *json);
+	} requests[] = {
+		{ "status", handle_status },
+		{ "shares", handle_shares },
+		{ "mark", handle_mark },
+	};
+	const char *op = json_string_value(json_object_get(json, "op"));
+
+	for (size_t i = 0; op && i < ARRAY_SIZE(requests); i++) {
+		if (strcmp(requests[i].op, op) == 0) {
+			requests[i].handle(client, json);
+			return;
+		}
+	}
+	refuse(client, ENOSYS, "unknown request");
+}
+
+static void on_line(struct client *client, size_t len)
+{
+	struct error err = { 0 };
+	json_t *json =
+		control_parse_line((const char *)client->in.data, len, &err);
+
+	if (!json) {
+		refuse(client, EINVAL, err.text);
+		return;
+	}
+	/* The second request of a connection waits for ever. */
+	loop_wait_for(&client->source, 0);
+	timer_stop(&client->timeout);
+	on_request(client, json);
+	json_decref(json);
+}
+
+static void on_event(struct source *source, uint32_t events)
+{
+	struct client *client = CONTAINER_OF(source, struct client, source);
+	char bytes[16384];
+	const char *newline;
+	ssize_t n;
+
+	n = recv(source->fd, bytes, sizeof(bytes), MSG_DONTWAIT);
+	if (n < 0 && (errno == EAGAIN || errno == EINTR))
+		return;
+	if (n <= 0 || client->waits_for != WAITS_FOR_REQUEST ||
+	    buffer_append(&client->in, bytes, (size_t)n) < 0) {
+		drop(client);
+		return;
+	}
+	newline = memchr(client->in.data, '\n', client->in.len);
+	if (newline)
+		on_line(client,
+			(size_t)(newline - (const char *)client->in.data));
+}
+
+static void add(struct clients *clients, int fd)
+{
+	struct client *client = xcalloc(1, sizeof(*client));
+	size_t i = 0;
+
+	while (i < CLIENTS_MAX && clients->list[i])
+		i++;
+	*client = (struct client){
+		.clients = clients,
+		.source = { .name = "launch client",
+			    .fd = fd,
+			    .events = EPOLLIN,
+			    .on_event = on_event },
+		.in = BUFFER_INIT(CONTROL_LINE_MAX),
+		.timeout = { .name = "client", .on_fire = on_timeout },
+	};
+	if (i == CLIENTS_MAX ||
+	    loop_add(clients->loop, &client->source, NULL) < 0) {
+		drop(client);
+		return;
+	}
+	clients->list[i] = client;
+	timer_start(clients->loop, &client->timeout, ANSWER_MS);
+}
+
+static void on_accept(struct source *source, uint32_t events)
+{
+	struct clients *clients =
+		CONTAINER_OF(source, struct clients, listener);
+	AUTO_CLOSE int fd = accept4(source->fd, NULL, NULL, SOCK_CLOEXEC);
+	struct error err;
+
+	if (fd < 0)
+		return;
+	if (control_check_peer(fd, getuid(), &err) < 0) {
+		log_limited(LOG_LEVEL_WARN, "%s", err.text);
+		return;
+	}
+	add(clients, TAKE_FD(fd));
+}
+
+int clients_open(struct clients *clients, struct loop *loop, int fd,
+		 struct keeper *keeper, struct error *err)
+{
+	*clients = (struct clients){ .loop = loop, .keeper = keeper };
+	clients->listener = (struct source){ .name = "launch socket",
+					     .fd = fd,
+					     .events = EPOLLIN,
+					     .on_event = on_accept };
+	return loop_add(loop, &clients->listener, err);
+}
+
+static void shares_changed_for(struct client *client)
+{
+	const struct keeper *keeper = client->clients->keeper;
+
+	if (keeper->refused[0])
+		refuse(client, EINVAL, keeper->refused);
+	else if (keeper->life == KEEPER_GIVEN_UP)
+		refuse(client, EIO, keeper->why);
+	else if (keeper_settled(keeper))
+		answer(client, control_ok());
+}
+
+void clients_keeper_changed(struct clients *clients)
+{
+	for (size_t i = 0; i < CLIENTS_MAX; i++) {
+		struct client *client = clients->list[i];
+
+		if (client && client->waits_for == WAITS_FOR_SHARES)
+			shares_changed_for(client);
+	}
+}
+
+void clients_marked(struct clients *clients, const char *why)
+{
+	for (size_t i = 0; i < CLIENTS_MAX; i++) {
+		struct client *client = clients->list[i];
+
+		if (!client || client->waits_for != WAITS_FOR_MARK)
+			continue;
+		if (why)
+			refuse(client, EIO, why);
+		else
+			answer(client, control_ok());
+	}
+}
+
+void clients_close(struct clients *clients)
+{
+	for (size_t i = 0; i < CLIENTS_MAX; i++) {
+		if (clients->list[i])
+			drop(clients->list[i]);
+	}
+	loop_del(&clients->listener);
+	close(clients->listener.fd);
+}

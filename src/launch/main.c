@@ -1,0 +1,247 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * main.c - bawn-launch: starts what a confined supervisor no longer could
+ *
+ * Started by bawn-supervisor before that gives anything up; reads no byte of a
+ * guest. Descriptors: 2 log, 3 the channel to the supervisor, 4 the host's end
+ * of the files port, 5 the start message:
+ *   {"name", "folder", "marker" (hex or null), "remove_at_end", "files"}
+ *
+ * What wakes the loop:
+ *   supervisor        end of file: the sandbox is gone       below
+ *   files exit, files control, files errors                  keeper.c
+ *   launch socket, launch client                             clients.c
+ *   timers: files again, files end, client, last words
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <jansson.h>
+#include <signal.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "base/buffer.h"
+#include "base/error.h"
+#include "base/fileio.h"
+#include "base/log.h"
+#include "base/loop.h"
+#include "base/mem.h"
+#include "base/own.h"
+#include "base/text.h"
+#include "ipc/control.h"
+#include "launch/clients.h"
+#include "launch/keeper.h"
+#include "launch/profile.h"
+#include "launch/removal.h"
+
+enum {
+	CHANNEL_FD = 3,
+	PORT_FD,
+	MESSAGE_FD,
+	MESSAGE_BYTES_MAX = 4 << 20,
+	LOG_BYTES_MAX = 4 << 20,
+	LAST_WORDS_MS = 600, /* for bawn-files to take in what QEMU wrote */
+	LOCK_TRIES = 200,
+	LOCK_NAP_NS = 10000000,
+};
+
+struct launch {
+	struct loop *loop;
+	char *name, *path, *marker;
+	bool remove_at_end;
+	json_t *files; /* until the keeper has it */
+	int folder;    /* the sandbox's */
+	int lock;      /* one launcher at a time */
+	struct source channel;
+	struct timer last_words;
+	struct keeper keeper;
+	struct clients clients;
+	bool ending;
+};
+
+static char *copy_or_null(const char *text)
+{
+	return text ? xstrdup(text) : NULL;
+}
+
+static int read_message(struct launch *launch, struct error *err)
+{
+	AUTO_BUFFER struct buffer text = BUFFER_INIT(MESSAGE_BYTES_MAX);
+	const char *name, *path;
+	json_error_t why;
+	json_t *root, *marker;
+	int failed, remove;
+
+	if (fileio_read_fd(MESSAGE_FD, &text, err) < 0)
+		return error_prefix(err, "start message");
+	root = json_loadb((const char *)text.data, text.len,
+			  JSON_REJECT_DUPLICATES, &why);
+	failed = !root || json_unpack_ex(root, &why, JSON_STRICT,
+					 "{s:s, s:s, s:o, s:b, s:O}", "name",
+					 &name, "folder", &path, "marker",
+					 &marker, "remove_at_end", &remove,
+					 "files", &launch->files) < 0;
+	if (!failed) {
+		launch->name = xstrdup(name);
+		launch->path = xstrdup(path);
+		launch->marker = copy_or_null(json_string_value(marker));
+		launch->remove_at_end = remove;
+	}
+	json_decref(root);
+	return failed ? error_set(err, 0, "start message: %s", why.text) : 0;
+}
+
+/* The launcher of an earlier run may need an instant to end. */
+static int take_lock(struct launch *launch, struct error *err)
+{
+	struct timespec nap = { .tv_nsec = LOCK_NAP_NS };
+
+	for (int i = 0; i < LOCK_TRIES; i++) {
+		launch->lock = fileio_lock(launch->folder, "launch.lock",
+					   FILEIO_LOCK_TRY, err);
+		if (launch->lock >= 0 || err->code != EWOULDBLOCK)
+			break;
+		nanosleep(&nap, NULL);
+	}
+	return launch->lock < 0 ? -1 : 0;
+}
+
+static void tell(const char *text)
+{
+	char line[600];
+
+	text_format(line, sizeof(line) - 1, "failed %s", text);
+	text_format(line + strlen(line), 2, "\n");
+	if (send(CHANNEL_FD, line, strlen(line), MSG_NOSIGNAL) < 0)
+		log_debug("the supervisor has gone");
+}
+
+static void finish_if_done(struct launch *launch)
+{
+	if (launch->ending && !keeper_runs(&launch->keeper))
+		loop_stop(launch->loop);
+}
+
+static void on_keeper_change(void *ctx)
+{
+	struct launch *launch = ctx;
+
+	clients_keeper_changed(&launch->clients);
+	finish_if_done(launch);
+}
+
+static void on_keeper_mark(void *ctx, const char *why)
+{
+	struct launch *launch = ctx;
+
+	clients_marked(&launch->clients, why);
+}
+
+static void on_keeper_failed(void *ctx, const char *text)
+{
+	tell(text);
+}
+
+static const struct keeper_ops keeper_ops = {
+	.on_change = on_keeper_change,
+	.on_mark = on_keeper_mark,
+	.on_failed = on_keeper_failed,
+};
+
+static void on_last_words(struct timer *timer)
+{
+	struct launch *launch = CONTAINER_OF(timer, struct launch, last_words);
+
+	keeper_kill(&launch->keeper);
+}
+
+/* The supervisor writes nothing: this is its end. */
+static void on_channel(struct source *source, uint32_t events)
+{
+	struct launch *launch = CONTAINER_OF(source, struct launch, channel);
+
+	loop_del(source);
+	launch->ending = true;
+	keeper_end(&launch->keeper);
+	timer_start(launch->loop, &launch->last_words, LAST_WORDS_MS);
+	finish_if_done(launch);
+}
+
+static void open_log(const struct launch *launch)
+{
+	log_identity("bawn-launch", launch->name);
+	log_max(LOG_BYTES_MAX);
+	log_timestamps(true);
+	log_level_set(LOG_LEVEL_INFO);
+}
+
+static int prepare(struct launch *launch, struct error *err)
+{
+	AUTO_CLOSE int listener = -1;
+
+	launch->folder = open(launch->path,
+			      O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+	if (launch->folder < 0)
+		return error_set(err, errno, "%s", launch->path);
+	launch->loop = loop_new(err);
+	if (!launch->loop || take_lock(launch, err) < 0)
+		return -1;
+	listener =
+		control_listen(launch->folder, CONTROL_LAUNCH_SOCKET_NAME, err);
+	if (listener < 0 ||
+	    keeper_init(&launch->keeper, launch->loop, PORT_FD, launch->folder,
+			launch->marker, err) < 0)
+		return -1;
+	launch->keeper.ops = &keeper_ops;
+	launch->keeper.ctx = launch;
+	launch->last_words = (struct timer){ .name = "last words",
+					     .on_fire = on_last_words };
+	launch->channel = (struct source){ .name = "supervisor",
+					   .fd = CHANNEL_FD,
+					   .events = EPOLLIN,
+					   .on_event = on_channel };
+	if (loop_add(launch->loop, &launch->channel, err) < 0)
+		return -1;
+	return clients_open(&launch->clients, launch->loop, TAKE_FD(listener),
+			    &launch->keeper, err);
+}
+
+static int run(struct launch *launch, struct error *err)
+{
+	if (read_message(launch, err) < 0)
+		return -1;
+	close(MESSAGE_FD);
+	open_log(launch);
+	if (prepare(launch, err) < 0 || profile_enter(err) < 0)
+		return -1;
+	if (json_is_object(launch->files))
+		keeper_serve(&launch->keeper, TAKE_PTR(launch->files));
+	return loop_run(launch->loop, err);
+}
+
+int main(void)
+{
+	static struct launch launch = { .folder = -1, .lock = -1 };
+	struct error err = { 0 };
+
+	log_identity("bawn-launch", NULL);
+	signal(SIGPIPE, SIG_IGN);
+	umask(077);
+	for (int fd = CHANNEL_FD; fd <= MESSAGE_FD; fd++)
+		fcntl(fd, F_SETFD, FD_CLOEXEC);
+	if (chdir("/") < 0)
+		log_debug("/: %s", strerror(errno));
+	if (run(&launch, &err) < 0) {
+		log_error("%s", err.text);
+		tell(err.text);
+		return 1;
+	}
+	clients_close(&launch.clients);
+	keeper_release(&launch.keeper);
+	if (launch.remove_at_end)
+		removal_of_sandbox(launch.folder, launch.path, launch.name);
+	return 0;
+}

@@ -1,0 +1,183 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * launcher.c - the supervisor's side of bawn-launch, and the files port
+ */
+#include "supervisor/launcher.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <jansson.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "base/child.h"
+#include "base/error.h"
+#include "base/fileio.h"
+#include "base/own.h"
+#include "base/text.h"
+#include "ipc/start_spec.h"
+#include "state/paths.h"
+
+enum {
+	LAUNCH_FD_CHANNEL = 3,
+	LAUNCH_FD_PORT,
+	LAUNCH_FD_MESSAGE,
+};
+
+static void on_event(struct source *source, uint32_t events);
+
+static int pair(int *one, int *other, struct error *err)
+{
+	int ends[2];
+
+	if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends) < 0)
+		return error_set(err, errno, "socketpair");
+	*one = ends[0];
+	*other = ends[1];
+	return 0;
+}
+
+static char *message_text(const struct start_spec *spec)
+{
+	/* The list was checked with the start line. */
+	json_t *files =
+		spec->files ? json_loads(spec->files, 0, NULL) : json_null();
+	json_t *message =
+		json_pack("{s:s, s:s, s:s?, s:b, s:o}", "name", spec->name,
+			  "folder", spec->folder, "marker", spec->marker,
+			  "remove_at_end", spec->remove_at_end, "files", files);
+	char *text = message ? json_dumps(message, JSON_COMPACT) : NULL;
+
+	json_decref(message);
+	return text;
+}
+
+/* A file and not a pipe: a long list would fill a pipe. */
+static int message_file(const struct start_spec *spec, struct error *err)
+{
+	AUTO_FREE char *text = message_text(spec);
+	AUTO_CLOSE int fd = memfd_create("launch", MFD_CLOEXEC);
+
+	if (!text)
+		return error_set(err, EILSEQ, "bawn-launch");
+	if (fd < 0 || fileio_write_all(fd, text, strlen(text), err) < 0 ||
+	    lseek(fd, 0, SEEK_SET) < 0)
+		return error_set(err, errno, "bawn-launch: start message");
+	return TAKE_FD(fd);
+}
+
+static int spawn(struct launcher *launcher, const struct start_spec *spec,
+		 int port, int log_fd, struct error *err)
+{
+	AUTO_FREE char *path = paths_helper("bawn-launch", err);
+	AUTO_CLOSE int theirs = -1;
+	AUTO_CLOSE int message = message_file(spec, err);
+	const char *argv[] = { "bawn-launch", spec->name, NULL };
+	struct child_fd fds[] = { { log_fd, 2 },
+				  { -1, LAUNCH_FD_CHANNEL },
+				  { port, LAUNCH_FD_PORT },
+				  { message, LAUNCH_FD_MESSAGE } };
+	struct child_spec child_spec = { .path = path,
+					 .argv = argv,
+					 .fds = fds,
+					 .fd_count = ARRAY_SIZE(fds),
+					 .flags = CHILD_NULL_STDIO };
+	struct child child;
+
+	if (!path || message < 0 || pair(&launcher->channel, &theirs, err) < 0)
+		return -1;
+	fds[1].from = theirs;
+	if (child_spawn(&child_spec, &child, err) < 0)
+		return -1;
+	/* Its end shows on the channel. */
+	close(child.pidfd);
+	return 0;
+}
+
+int launcher_open(struct launcher *launcher, const struct start_spec *spec,
+		  int log_fd, struct error *err)
+{
+	AUTO_CLOSE int port = -1;
+
+	*launcher =
+		(struct launcher){ .channel = -1, .port = -1, .qemu_port = -1 };
+	if (pair(&port, &launcher->qemu_port, err) < 0)
+		return -1;
+	if (spec->goal != START_MAKE_WARM)
+		return spawn(launcher, spec, port, log_fd, err);
+	launcher->port = TAKE_FD(port);
+	return 0;
+}
+
+void launcher_port_passed(struct launcher *launcher)
+{
+	/* With a copy here nobody would see QEMU's end. */
+	close(launcher->qemu_port);
+	launcher->qemu_port = -1;
+}
+
+static void take_line(struct launcher *launcher, const char *line, size_t len)
+{
+	char text[LAUNCHER_LINE_MAX];
+
+	if (len < strlen("failed ") || memcmp(line, "failed ", 7) != 0)
+		return;
+	text_printable(line + 7, len - 7, text, sizeof(text));
+	launcher->on_failed(launcher->ctx, text);
+}
+
+static void on_event(struct source *source, uint32_t events)
+{
+	struct launcher *launcher =
+		CONTAINER_OF(source, struct launcher, source);
+	ssize_t n = read(source->fd, launcher->line + launcher->len,
+			 sizeof(launcher->line) - launcher->len);
+	char *end;
+
+	if (n < 0 && (errno == EAGAIN || errno == EINTR))
+		return;
+	if (n > 0)
+		launcher->len += (size_t)n;
+	while ((end = memchr(launcher->line, '\n', launcher->len))) {
+		size_t used = (size_t)(end - launcher->line) + 1;
+
+		take_line(launcher, launcher->line, used - 1);
+		launcher->len -= used;
+		memmove(launcher->line, launcher->line + used, launcher->len);
+	}
+	if (n > 0 && launcher->len < sizeof(launcher->line))
+		return;
+	loop_del(source);
+	launcher->on_end(launcher->ctx);
+}
+
+int launcher_watch(struct launcher *launcher, struct loop *loop,
+		   struct error *err)
+{
+	if (launcher->channel < 0)
+		return 0;
+	launcher->source = (struct source){ .name = "launcher",
+					    .fd = launcher->channel,
+					    .events = EPOLLIN,
+					    .on_event = on_event };
+	if (fcntl(launcher->channel, F_SETFL, O_NONBLOCK) < 0)
+		return error_set(err, errno, "launcher");
+	return loop_add(loop, &launcher->source, err);
+}
+
+static void close_one(int *fd)
+{
+	if (*fd >= 0)
+		close(*fd);
+	*fd = -1;
+}
+
+void launcher_close(struct launcher *launcher)
+{
+	loop_del(&launcher->source);
+	close_one(&launcher->channel);
+	close_one(&launcher->port);
+	close_one(&launcher->qemu_port);
+}
