@@ -39,6 +39,40 @@ static int add_patterns(struct share *share, json_t *patterns,
 	return 0;
 }
 
+static int add_guard(struct server *server, json_t *guard, const char *key,
+		     enum guard_class class, struct error *err)
+{
+	json_t *list = json_object_get(guard, key), *pattern;
+	size_t i;
+
+	if (!json_is_array(list))
+		return error_set(err, 0, "guard: no list %s", key);
+	json_array_foreach(list, i, pattern)
+	{
+		const char *text = json_string_value(pattern);
+
+		if (!text || guard_list_add(&server->guard, class, text) < 0)
+			return error_set(err, 0,
+					 "guard: %s: too long, too deep or one "
+					 "too many",
+					 text ? text : "not a text");
+	}
+	return 0;
+}
+
+static int read_guard(struct server *server, json_t *guard, struct error *err)
+{
+	if (json_is_null(guard))
+		return 0;
+	if (!json_is_object(guard) || json_object_size(guard) != 2)
+		return error_set(err, 0, "guard: two lists or null");
+	if (server->state_fd < 0)
+		return error_set(err, 0, "guard: needs a state folder");
+	if (add_guard(server, guard, "held", GUARD_HELD, err) < 0)
+		return -1;
+	return add_guard(server, guard, "shown", GUARD_SHOWN, err);
+}
+
 static int open_share(struct share *share, struct error *err)
 {
 	struct stat st;
@@ -192,12 +226,11 @@ static int apply(json_t *root, struct config *config, struct server *server,
 		    &rest[0], "next_marker", &rest[1], "memory", &rest[2],
 		    "control", &rest[3], "state", &rest[4]) < 0)
 		return error_set(err, 0, "%s", why.text);
-	if (!json_is_object(guard) && !json_is_null(guard))
-		return error_set(err, 0, "guard: an object or null");
 	server->undo.wanted = undo;
 	server->guest.uid = (uint32_t)uid;
 	server->guest.gid = (uint32_t)gid;
-	if (read_rest(root, config, server, err) < 0)
+	if (read_rest(root, config, server, err) < 0 ||
+	    read_guard(server, guard, err) < 0)
 		return -1;
 	return read_lists(server, shares, absent, err);
 }

@@ -10,14 +10,13 @@
  *              shared any more, the number stays taken
  *   "absent": [paths of folders that no share shows]
  *   "guest_uid", "guest_gid": who the host's owner is inside
- *   "guard": an object, or null; "undo": keep what the guest changes
- * and, from the launcher itself:
- *   "marker": 64 hex digits after a restore or a restart, else null
- *   "next_marker": the marker of our successor, else null
- *   "memory": number of the descriptor that keeps the nodes, or null
- *   "control": of the channel to the launcher (control.h), or null
- *   "state": of the folder that keeps what outlives us, or null
- * Unknown keys are errors.
+ *   "guard": {"held": [patterns], "shown": [patterns]} of guard.h, or null;
+ * "undo": keep what the guest changes and, from the launcher itself: "marker":
+ * 64 hex digits after a restore or a restart, else null "next_marker": the
+ * marker of our successor, else null "memory": number of the descriptor that
+ * keeps the nodes, or null "control": of the channel to the launcher
+ * (control.h), or null "state": of the folder that keeps what outlives us, or
+ * null Unknown keys are errors.
  */
 #pragma once
 

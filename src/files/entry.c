@@ -7,17 +7,21 @@
 #include <errno.h>
 #include <fcntl.h>
 
+#include "files/held.h"
 #include "files/ops.h"
 
 int entry_stat(struct op *op, struct node *folder, const char *name,
 	       struct statx *st)
 {
-	int fd = node_fds_folder(&op->server->fds, folder), hidden;
+	int fd = node_fds_folder(&op->server->fds, folder), hidden, own;
 
 	if (fd < 0)
 		return fd;
-	if (statx(fd, name, AT_SYMLINK_NOFOLLOW | AT_NO_AUTOMOUNT, SHARE_STATX,
-		  st) < 0)
+	own = held_stat(op->server, folder, name, st);
+	if (own < 0)
+		return own;
+	if (!own && statx(fd, name, AT_SYMLINK_NOFOLLOW | AT_NO_AUTOMOUNT,
+			  SHARE_STATX, st) < 0)
 		return -errno;
 	if (policy_is_absent(op->server, st))
 		return -ENOENT;
@@ -35,6 +39,9 @@ static uint64_t attr_seconds(struct op *op, const struct node *node,
 	const struct node *parent = node_parent(op->server->nodes, node);
 	bool told = parent && parent->watch >= 0;
 
+	/* `bawn review` may take it away. */
+	if (node->key.shadow)
+		return ENTRY_UNWATCHED_S;
 	if (node->type == S_IFDIR)
 		told = node->watch >= 0 &&
 		       (told || node_is_root(op->server->nodes, node));
@@ -77,7 +84,9 @@ static struct node *find_or_add(struct op *op, struct node *folder,
 		node_table_forget(nodes, node, 0);
 		return NULL;
 	}
-	node->flags &= (uint8_t)~NODE_READ_ONLY;
+	node->flags &= (uint8_t) ~(NODE_READ_ONLY | NODE_HELD);
+	if (held_is(op->server, folder, name, st) != 0)
+		node->flags |= NODE_HELD;
 	if ((folder->flags & NODE_READ_ONLY) ||
 	    policy_is_read_only(op->server, st))
 		node->flags |= NODE_READ_ONLY;
@@ -101,8 +110,9 @@ int entry_give(struct op *op, struct node *folder, const char *name,
 	*out = (struct fuse_entry_out){
 		.nodeid = node_table_id(op->server->nodes, node),
 		.generation = node->generation,
-		.entry_valid = folder->watch >= 0 ? ENTRY_WATCHED_S
-						  : ENTRY_UNWATCHED_S,
+		.entry_valid = folder->watch >= 0 && !node->key.shadow
+				       ? ENTRY_WATCHED_S
+				       : ENTRY_UNWATCHED_S,
 		.attr_valid = attr.attr_valid,
 		.attr = attr.attr,
 	};

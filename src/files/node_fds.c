@@ -6,6 +6,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <linux/openat2.h>
 #include <stdio.h>
 #include <string.h>
@@ -19,11 +20,14 @@
 #define SPARED_MAX 64
 
 void node_fds_init(struct node_fds *fds, struct node_table *table,
-		   const int *root_fds, unsigned max)
+		   const int *root_fds, const struct share *shares,
+		   unsigned max)
 {
-	*fds = (struct node_fds){
-		.table = table, .root_fds = root_fds, .max = max, .request = 1
-	};
+	*fds = (struct node_fds){ .table = table,
+				  .root_fds = root_fds,
+				  .shares = shares,
+				  .max = max,
+				  .request = 1 };
 }
 
 static void unlink_node(struct node_fds *fds, struct node *node)
@@ -145,6 +149,18 @@ static int stale(int negative)
 	return negative == -ENOENT || negative == -ENOTDIR ? -ESTALE : negative;
 }
 
+/* The guest's own version has the path of what it stands for. */
+static int open_in_shadow(struct node_fds *fds, const struct node *node)
+{
+	const struct share *share = &fds->shares[node->key.share];
+	char path[PATH_MAX];
+
+	if (!share->guarded ||
+	    node_path(fds->table, node, NULL, path, sizeof(path)) < 0)
+		return -ESTALE;
+	return shadow_open(&share->shadow, path);
+}
+
 static int open_checked(struct node_fds *fds, struct node *node, int dir)
 {
 	char name[NODE_NAME_MAX + 1];
@@ -153,7 +169,8 @@ static int open_checked(struct node_fds *fds, struct node *node, int dir)
 
 	if (!node_name(fds->table, node, name))
 		return -ESTALE;
-	fd = open_component(dir, name);
+	fd = node->key.shadow ? open_in_shadow(fds, node)
+			      : open_component(dir, name);
 	if (fd < 0)
 		return stale(fd);
 	if (statx(fd, "", AT_EMPTY_PATH, SHARE_STATX, &st) < 0)
@@ -262,6 +279,10 @@ static int stat_by_name(struct node_fds *fds, struct node *node,
 
 	if (!node->parent || !node_name(fds->table, node, name))
 		return -ESTALE;
+	if (node->key.shadow) {
+		dir = node_fds_path(fds, node);
+		return dir < 0 ? dir : node_fds_stat(fds, node, st);
+	}
 	dir = node_fds_path(fds, node_parent(fds->table, node));
 	if (dir < 0)
 		return dir;

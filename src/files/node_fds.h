@@ -27,9 +27,12 @@ enum node_fd_right {
 	NODE_FD_WRITE = 1 << 1,
 };
 
+struct share;
+
 struct node_fds {
-	struct node_table *table; /* borrowed */
-	const int *root_fds;      /* borrowed; by share */
+	struct node_table *table;   /* borrowed */
+	const int *root_fds;        /* borrowed; by share */
+	const struct share *shares; /* borrowed; for what is in a shadow */
 	uint32_t newest, oldest;
 	unsigned count, max;
 	uint32_t request; /* descriptors used in this one stay open */
@@ -37,7 +40,8 @@ struct node_fds {
 };
 
 void node_fds_init(struct node_fds *fds, struct node_table *table,
-		   const int *root_fds, unsigned max);
+		   const int *root_fds, const struct share *shares,
+		   unsigned max);
 /* Closes what is too much; descriptors got before may be gone now. */
 void node_fds_begin_request(struct node_fds *fds);
 

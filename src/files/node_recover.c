@@ -56,7 +56,8 @@ static void check_node(struct region *region, struct node *node, uint32_t index,
 	node->newer = node->older = node->watch_next = node->refs = 0;
 	node->used = node->hash_next = 0;
 	node->fd_rights = 0;
-	node->flags &= NODE_LIVE | NODE_READ_ONLY;
+	node->flags &= NODE_LIVE | NODE_READ_ONLY | NODE_HELD;
+	node->key.shadow = *(const uint8_t *)&node->key.shadow & 1;
 	if (!(node->flags & NODE_LIVE))
 		return;
 	if (!known_type(node->type) || node->key.share >= NODE_SHARES_MAX ||

@@ -29,7 +29,8 @@ uint32_t node_bucket(const struct node_key *key)
 static bool same_key(const struct node_key *a, const struct node_key *b)
 {
 	return a->ino == b->ino && a->dev == b->dev &&
-	       a->btime_ns == b->btime_ns && a->share == b->share;
+	       a->btime_ns == b->btime_ns && a->share == b->share &&
+	       a->shadow == b->shadow;
 }
 
 static int map_region(struct node_table *table, int memory_fd,
@@ -217,6 +218,17 @@ struct node *node_table_add(struct node_table *table,
 	hash_insert(table, node);
 	region->live++;
 	return node;
+}
+
+int node_table_rekey(struct node_table *table, struct node *node,
+		     const struct node_key *key)
+{
+	if (node_is_root(table, node) || node_table_find(table, key))
+		return -1;
+	hash_remove(table, node);
+	node->key = *key;
+	hash_insert(table, node);
+	return 0;
 }
 
 static void drop_name(struct node_table *table, struct node *node)

@@ -31,12 +31,14 @@ enum node_flag {
 	NODE_LIVE = 1 << 0,
 	NODE_READ_ONLY = 1 << 1, /* part of another share that is read-only */
 	NODE_ORPHAN = 1 << 2,    /* we removed its last name */
+	NODE_HELD = 1 << 3,      /* seen under a held name: held.h */
 };
 
 struct node_key {
 	uint64_t dev, ino;
 	uint64_t btime_ns; /* 0 where the file system has none */
 	uint8_t share;
+	bool shadow; /* the guest's own version: held.h */
 };
 
 struct node {
@@ -83,6 +85,9 @@ struct node *node_table_find(struct node_table *table,
 /* The key must not be in the table. NULL: the table is full. */
 struct node *node_table_add(struct node_table *table,
 			    const struct node_key *key, uint16_t type);
+/* The node is another file from now on; -1: that one has a node. */
+int node_table_rekey(struct node_table *table, struct node *node,
+		     const struct node_key *key);
 /* -1: no room for the name; the node then has none. */
 int node_table_place(struct node_table *table, struct node *node,
 		     struct node *parent, const char *name);

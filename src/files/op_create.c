@@ -12,19 +12,38 @@
 #include "base/own.h"
 #include "base/text.h"
 #include "files/entry.h"
+#include "files/held.h"
+
+/* Where something new is made: the host's folder, or its shadow (held.h). */
+struct place {
+	int fd;
+	int own_fd; /* owned: the shadow's; -1: it is the host's */
+};
+
+static void place_auto(struct place *place)
+{
+	if (place->own_fd >= 0)
+		close(place->own_fd);
+}
+
+#define AUTO_PLACE __attribute__((cleanup(place_auto)))
+#define NO_PLACE        \
+	{               \
+		-1, -1, \
+	}
 
 /*
- * The folder's descriptor, when `name` of this type may be made in it: a link
- * to a target, or one more name of `linked`.
+ * 0 when `name` of this type may be made there, a link to a target, or one more
+ * name of `linked`; or a negative errno.
  */
 static int begin(struct op *op, mode_t type, const char *target,
-		 struct node *linked)
+		 struct node *linked, struct place *place)
 {
 	struct policy_change change = { .what = POLICY_CREATE,
 					.node = op->node,
 					.name = op->request->name,
 					.type = type };
-	int refused, fd;
+	int refused, held;
 
 	if (op->node->type != S_IFDIR)
 		return -ENOTDIR;
@@ -32,72 +51,95 @@ static int begin(struct op *op, mode_t type, const char *target,
 	if (refused)
 		return refused;
 	watch_folder(op->server, op->node);
-	fd = node_fds_folder(&op->server->fds, op->node);
-	if (fd >= 0 && linked)
-		undo_linking(op->server, op->node, fd, change.name, linked);
-	else if (fd >= 0)
-		undo_creating(op->server, op->node, fd, change.name, type,
-			      target);
-	return fd;
+	held = held_begin_create(op->server, op->node, op->request->name, type,
+				 &place->own_fd);
+	if (held < 0)
+		return held;
+	place->fd = held ? place->own_fd
+			 : node_fds_folder(&op->server->fds, op->node);
+	if (place->fd < 0)
+		return place->fd;
+	/* What the guest makes for itself alone is not the host's to undo. */
+	if (!held && linked)
+		undo_linking(op->server, op->node, place->fd, change.name,
+			     linked);
+	else if (!held)
+		undo_creating(op->server, op->node, place->fd, change.name,
+			      type, target);
+	return 0;
 }
 
-static int finish(struct op *op)
+static int finish(struct op *op, const struct place *place)
 {
 	undo_done(op->server);
+	if (place->own_fd < 0)
+		held_made(op->server, op->node, op->request->name);
 	policy_created(op->server, op->share_index);
 	watch_own(op->server, op->node, op->request->name, IN_CREATE);
 	return entry_reply(op, op->node, op->request->name);
 }
 
 /* The same for what did not exist in any form. */
-static int finish_new(struct op *op)
+static int finish_new(struct op *op, const struct place *place)
 {
 	struct statx st;
 
-	if (entry_stat(op, op->node, op->request->name, &st) == 0)
+	if (place->own_fd < 0 &&
+	    entry_stat(op, op->node, op->request->name, &st) == 0)
 		undo_created(op->server, op->share_index, &st);
-	return finish(op);
+	return finish(op, place);
 }
 
 int op_mknod(struct op *op)
 {
 	mode_t type = op->request->in.mknod.mode & S_IFMT;
-	int fd;
+	AUTO_PLACE struct place place = NO_PLACE;
+	int refused;
 
 	/* No devices; and a FIFO would hold up who reads it on the host. */
 	if (type != S_IFREG && type != S_IFSOCK && type != 0)
 		return -EPERM;
-	fd = begin(op, type ? type : S_IFREG, NULL, NULL);
-	if (fd < 0)
-		return fd;
-	if (mknodat(fd, op->request->name,
+	refused = begin(op, type ? type : S_IFREG, NULL, NULL, &place);
+	if (refused)
+		return refused;
+	if (mknodat(place.fd, op->request->name,
 		    type | share_new_mode(op->request->in.mknod.mode, type, 0),
 		    0) < 0)
 		return -errno;
-	return finish_new(op);
+	return finish_new(op, &place);
 }
 
 int op_mkdir(struct op *op)
 {
-	int fd = begin(op, S_IFDIR, NULL, NULL);
+	AUTO_PLACE struct place place = NO_PLACE;
+	int refused = begin(op, S_IFDIR, NULL, NULL, &place);
 
-	if (fd < 0)
-		return fd;
-	if (mkdirat(fd, op->request->name,
+	if (refused)
+		return refused;
+	/* One that the guest removed, and the host did not. */
+	refused = held_make_folder(op->server, op->node, op->request->name);
+	if (refused > 0)
+		undo_cancel(op->server);
+	if (refused)
+		return refused < 0
+			       ? refused
+			       : entry_reply(op, op->node, op->request->name);
+	if (mkdirat(place.fd, op->request->name,
 		    share_new_mode(op->request->in.mkdir.mode, S_IFDIR, 0)) < 0)
 		return -errno;
-	return finish_new(op);
+	return finish_new(op, &place);
 }
 
 int op_symlink(struct op *op)
 {
-	int fd = begin(op, S_IFLNK, op->request->name2, NULL);
+	AUTO_PLACE struct place place = NO_PLACE;
+	int refused = begin(op, S_IFLNK, op->request->name2, NULL, &place);
 
-	if (fd < 0)
-		return fd;
-	if (symlinkat(op->request->name2, fd, op->request->name) < 0)
+	if (refused)
+		return refused;
+	if (symlinkat(op->request->name2, place.fd, op->request->name) < 0)
 		return -errno;
-	return finish_new(op);
+	return finish_new(op, &place);
 }
 
 /*
@@ -162,15 +204,18 @@ int op_create(struct op *op)
 {
 	const struct fuse_create_in *in = &op->request->in.create;
 	const char *name = op->request->name;
-	int dir = begin(op, S_IFREG, NULL, NULL), failed;
+	AUTO_PLACE struct place place = NO_PLACE;
+	int failed = begin(op, S_IFREG, NULL, NULL, &place);
 	struct fuse_entry_out entry;
 	AUTO_CLOSE int fd = -1;
 	struct node *node;
 	struct statx st;
 
-	if (dir < 0)
-		return dir;
-	fd = openat(dir, name,
+	if (failed == -EEXIST && !(in->flags & O_EXCL))
+		return open_existing(op);
+	if (failed)
+		return failed;
+	fd = openat(place.fd, name,
 		    O_CREAT | O_EXCL | O_RDWR | O_NOFOLLOW | O_CLOEXEC |
 			    O_NONBLOCK,
 		    share_new_mode(in->mode, S_IFREG, 0));
@@ -183,7 +228,10 @@ int op_create(struct op *op)
 	watch_own(op->server, op->node, name, IN_CREATE);
 	if (statx(fd, "", AT_EMPTY_PATH, SHARE_STATX, &st) < 0)
 		return -errno;
-	undo_created(op->server, op->share_index, &st);
+	if (place.own_fd >= 0)
+		st.stx_mask |= SHARE_SHADOW;
+	else
+		undo_created(op->server, op->share_index, &st);
 	failed = entry_give(op, op->node, name, &st, &entry, &node);
 	if (failed)
 		return failed;
@@ -197,7 +245,8 @@ int op_link(struct op *op)
 {
 	struct policy_change change = { .what = POLICY_CONTENT };
 	struct server *server = op->server;
-	int dir, from, refused;
+	AUTO_PLACE struct place place = NO_PLACE;
+	int from, refused;
 	char number[16];
 
 	change.node = node_table_by_id(server->nodes, op->share_index,
@@ -206,19 +255,22 @@ int op_link(struct op *op)
 		return -ESTALE;
 	if (change.node->type == S_IFDIR)
 		return -EPERM;
-	refused = policy_change(server, &change);
+	refused =
+		held_may_link(server, change.node, op->node, op->request->name);
+	if (!refused)
+		refused = policy_change(server, &change);
+	if (!refused)
+		refused =
+			begin(op, change.node->type, NULL, change.node, &place);
 	if (refused)
 		return refused;
-	dir = begin(op, change.node->type, NULL, change.node);
-	if (dir < 0)
-		return dir;
 	from = node_fds_path(&server->fds, change.node);
 	if (from < 0)
 		return from;
 	text_format(number, sizeof(number), "%d", from);
-	if (linkat(AT_FDCWD, number, dir, op->request->name,
+	if (linkat(AT_FDCWD, number, place.fd, op->request->name,
 		   AT_SYMLINK_FOLLOW) < 0)
 		return -errno;
 	watch_own_node(server, change.node, IN_ATTRIB);
-	return finish(op);
+	return finish(op, &place);
 }

@@ -14,7 +14,9 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "base/text.h"
 #include "files/entry.h"
+#include "files/held.h"
 
 /* What getdents64() writes. */
 struct host_entry {
@@ -29,9 +31,17 @@ struct host_entry {
 #define PLUS_MAX (128U << 10)
 #define ENTRY_LEAST 288 /* a name of 255 bytes and what goes with it */
 
+/*
+ * What only the guest has comes last (held.h), at positions that no file system
+ * uses: the last of a hash tree but for its end.
+ */
+#define OWN_FIRST 0x7fffffff00000000ULL
+#define OWN_LAST 0x7fffffff7fffffffULL
+
 struct listing {
 	struct op *op;
 	int fd;
+	bool has_own;
 	size_t limit; /* of the body that the guest has room for */
 };
 
@@ -74,7 +84,11 @@ static enum added add_plain(struct listing *listing,
 	struct reply_dirent dirent = shown(op, entry);
 	struct statx st;
 
-	if (!is_dots(entry->name)) {
+	if (listing->has_own && !is_dots(entry->name)) {
+		if (entry_stat(op, op->node, entry->name, &st) != 0)
+			return SKIPPED;
+		dirent.type = IFTODT(st.stx_mode);
+	} else if (!is_dots(entry->name)) {
 		mode_t type = entry->type == DT_DIR ? S_IFDIR : S_IFREG;
 
 		if (entry->type == DT_UNKNOWN)
@@ -134,6 +148,36 @@ static int add_some(struct listing *listing, size_t ask, add_fn *add,
 	return (int)n;
 }
 
+struct own_listing {
+	struct listing *listing;
+	add_fn *add;
+};
+
+static bool add_own(void *ctx, const char *name, mode_t type, uint32_t position)
+{
+	struct own_listing *own = ctx;
+	struct {
+		struct host_entry head;
+		char name[NODE_NAME_MAX + 1];
+	} entry = { .head = { .ino = OWN_FIRST + position,
+			      .off = (int64_t)(OWN_FIRST + position + 1),
+			      .type = IFTODT(type) } };
+
+	text_copy(entry.head.name, sizeof(entry.name), name);
+	return own->add(own->listing, &entry.head) != FULL;
+}
+
+static int list_own(struct listing *listing, uint64_t offset, add_fn *add)
+{
+	struct own_listing own = { .listing = listing, .add = add };
+	uint32_t from = offset >= OWN_FIRST && offset <= OWN_LAST
+				? (uint32_t)(offset - OWN_FIRST)
+				: 0;
+
+	return held_list(listing->op->server, listing->op->node, from, add_own,
+			 &own);
+}
+
 static int list(struct op *op, size_t entry_cost, size_t limit, add_fn *add)
 {
 	const struct fuse_read_in *in = &op->request->in.read;
@@ -148,6 +192,9 @@ static int list(struct op *op, size_t entry_cost, size_t limit, add_fn *add)
 	if (op->node->type != S_IFDIR)
 		return -ENOTDIR;
 	watch_folder(op->server, op->node);
+	listing.has_own = held_lists_own(op->server, op->node);
+	if (in->offset >= OWN_FIRST && in->offset <= OWN_LAST)
+		return list_own(&listing, in->offset, add);
 	listing.fd = node_fds_data(&op->server->fds, op->node, NODE_FD_READ);
 	if (listing.fd < 0)
 		return listing.fd;
@@ -161,6 +208,8 @@ static int list(struct op *op, size_t entry_cost, size_t limit, add_fn *add)
 	do
 		n = add_some(&listing, ask, add, &added);
 	while (n > 0 && !added);
+	if (n == 0 && !added && listing.has_own)
+		return list_own(&listing, 0, add);
 	return n < 0 && !added ? n : 0;
 }
 

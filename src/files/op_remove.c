@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "files/entry.h"
+#include "files/held.h"
 
 /* What goes away by an operation, seen before it. */
 struct victim {
@@ -77,7 +78,7 @@ static int remove_name(struct op *op, mode_t type, int flags)
 					.type = type };
 	struct victim victim;
 	struct statx st;
-	int fd, moved, failed = policy_change(op->server, &change);
+	int fd, held, moved = 0, failed = policy_change(op->server, &change);
 
 	if (!failed)
 		failed = entry_stat(op, op->node, name, &st);
@@ -87,16 +88,23 @@ static int remove_name(struct op *op, mode_t type, int flags)
 	if (policy_is_read_only(op->server, &st))
 		return -EROFS;
 	prepare(op, op->node, name, &st, &victim);
+	held = flags & AT_REMOVEDIR
+		       ? held_rmdir(op->server, op->node, name, &st)
+		       : held_unlink(op->server, op->node, name, &st);
+	if (held < 0)
+		return held;
+	/* The host still has it. */
+	if (held == 1 && !(st.stx_mask & SHARE_SHADOW))
+		victim.last = false;
 	fd = node_fds_folder(&op->server->fds, op->node);
 	if (fd < 0)
 		return fd;
 	/* What fails for its type must not be moved out of the way. */
-	moved = !!(flags & AT_REMOVEDIR) == !!S_ISDIR(st.stx_mode)
-			? undo_removing(op->server, op->node, fd, name, &st)
-			: 0;
+	if (!held && !!(flags & AT_REMOVEDIR) == !!S_ISDIR(st.stx_mode))
+		moved = undo_removing(op->server, op->node, fd, name, &st);
 	if (moved < 0)
 		return moved;
-	if (!moved && unlinkat(fd, name, flags) < 0)
+	if (!held && !moved && unlinkat(fd, name, flags) < 0)
 		return -errno;
 	undo_done(op->server);
 	watch_own(op->server, op->node, name, IN_DELETE);
@@ -115,13 +123,8 @@ int op_rmdir(struct op *op)
 }
 
 struct move {
-	struct node *from, *to;
-	const char *old_name, *new_name;
-	unsigned flags;
+	struct held_move at;
 	struct victim victim;
-	struct statx st;  /* of what moves */
-	struct statx st2; /* of what is at the new name */
-	bool over;        /* there is something */
 };
 
 /* One end of an exchange, or the source of a move. */
@@ -157,26 +160,28 @@ static int check_arriving(struct op *op, struct node *folder, const char *name)
 
 static int check_move(struct op *op, struct move *move)
 {
-	int failed = entry_stat(op, move->from, move->old_name, &move->st);
+	int failed =
+		entry_stat(op, move->at.from, move->at.old_name, &move->at.st);
 
 	if (!failed)
-		failed = check_leaving(op, move->from, move->old_name,
-				       &move->st);
+		failed = check_leaving(op, move->at.from, move->at.old_name,
+				       &move->at.st);
 	if (!failed)
-		failed = check_arriving(op, move->to, move->new_name);
+		failed = check_arriving(op, move->at.to, move->at.new_name);
 	if (failed)
 		return failed;
-	failed = entry_stat(op, move->to, move->new_name, &move->st2);
+	failed = entry_stat(op, move->at.to, move->at.new_name, &move->at.st2);
 	if (failed == -ENOENT)
 		return 0;
 	if (failed)
 		return failed;
-	move->over = true;
-	failed = check_leaving(op, move->to, move->new_name, &move->st2);
-	if (!failed && (move->flags & RENAME_EXCHANGE))
-		failed = check_arriving(op, move->from, move->old_name);
-	if (!failed && !(move->flags & RENAME_EXCHANGE))
-		prepare(op, move->to, move->new_name, &move->st2,
+	move->at.replaces = true;
+	failed = check_leaving(op, move->at.to, move->at.new_name,
+			       &move->at.st2);
+	if (!failed && (move->at.flags & RENAME_EXCHANGE))
+		failed = check_arriving(op, move->at.from, move->at.old_name);
+	if (!failed && !(move->at.flags & RENAME_EXCHANGE))
+		prepare(op, move->at.to, move->at.new_name, &move->at.st2,
 			&move->victim);
 	return failed;
 }
@@ -189,37 +194,43 @@ static bool same_inode(const struct statx *a, const struct statx *b)
 static void note_move(struct op *op, struct move *move)
 {
 	struct server *server = op->server;
-	struct node *node = entry_known(op, &move->st);
+	struct node *node = entry_known(op, &move->at.st);
 
-	watch_own(server, move->from, move->old_name, IN_MOVED_FROM);
-	watch_own(server, move->to, move->new_name, IN_MOVED_TO);
-	if (move->flags & RENAME_EXCHANGE) {
-		struct node *other = entry_known(op, &move->st2);
+	watch_own(server, move->at.from, move->at.old_name, IN_MOVED_FROM);
+	watch_own(server, move->at.to, move->at.new_name, IN_MOVED_TO);
+	if (move->at.flags & RENAME_EXCHANGE) {
+		struct node *other = entry_known(op, &move->at.st2);
 
-		watch_own(server, move->from, move->old_name, IN_MOVED_TO);
-		watch_own(server, move->to, move->new_name, IN_MOVED_FROM);
+		watch_own(server, move->at.from, move->at.old_name,
+			  IN_MOVED_TO);
+		watch_own(server, move->at.to, move->at.new_name,
+			  IN_MOVED_FROM);
 		if (other)
-			node_table_place(server->nodes, other, move->from,
-					 move->old_name);
+			node_table_place(server->nodes, other, move->at.from,
+					 move->at.old_name);
 	} else {
-		bury(op, move->to, move->new_name, &move->victim);
+		bury(op, move->at.to, move->at.new_name, &move->victim);
 	}
 	if (node)
-		node_table_place(server->nodes, node, move->to, move->new_name);
+		node_table_place(server->nodes, node, move->at.to,
+				 move->at.new_name);
 }
 
 static void note_undo(struct op *op, const struct move *move, int from, int to)
 {
 	const struct undo_move undo = {
-		.from = move->from,
-		.to = move->to,
+		.from = move->at.from,
+		.to = move->at.to,
 		.from_fd = from,
 		.to_fd = to,
-		.old_name = move->old_name,
-		.new_name = move->new_name,
-		.st = &move->st,
-		.over = move->over ? &move->st2 : NULL,
-		.flags = move->flags,
+		.old_name = move->at.old_name,
+		.new_name = move->at.new_name,
+		.st = &move->at.st,
+		.over = move->at.replaces &&
+					!(move->at.st2.stx_mask & SHARE_SHADOW)
+				? &move->at.st2
+				: NULL,
+		.flags = move->at.flags,
 	};
 
 	undo_moving(op->server, &undo);
@@ -228,31 +239,42 @@ static void note_undo(struct op *op, const struct move *move, int from, int to)
 static int rename_entry(struct op *op, uint64_t new_folder, unsigned flags)
 {
 	struct server *server = op->server;
-	struct move move = { .from = op->node,
-			     .old_name = op->request->name,
-			     .new_name = op->request->name2,
-			     .flags = flags };
-	int from, to, failed;
+	struct move move = { .at = { .from = op->node,
+				     .old_name = op->request->name,
+				     .new_name = op->request->name2,
+				     .flags = flags } };
+	int from, to, failed, held;
 
-	move.to = node_table_by_id(server->nodes, op->share_index, new_folder);
-	if (!move.to)
+	move.at.to =
+		node_table_by_id(server->nodes, op->share_index, new_folder);
+	if (!move.at.to)
 		return -ESTALE;
 	if (op->share->read_only)
 		return -EROFS;
 	failed = check_move(op, &move);
 	if (failed)
 		return failed;
-	from = node_fds_folder(&server->fds, move.from);
-	to = node_fds_folder(&server->fds, move.to);
+	/* Two names of one file: a kernel does nothing at all then. */
+	if (move.victim.exists && !(flags & RENAME_NOREPLACE) &&
+	    same_inode(&move.at.st, &move.at.st2))
+		return 0;
+	held = held_rename(server, &move.at);
+	if (held < 0)
+		return held;
+	if (held) {
+		move.victim.last &= !move.at.host_keeps;
+		note_move(op, &move);
+		return 0;
+	}
+	from = node_fds_folder(&server->fds, move.at.from);
+	to = node_fds_folder(&server->fds, move.at.to);
 	if (from < 0 || to < 0)
 		return from < 0 ? from : to;
 	note_undo(op, &move, from, to);
-	if (renameat2(from, move.old_name, to, move.new_name, flags) < 0)
+	if (renameat2(from, move.at.old_name, to, move.at.new_name, flags) < 0)
 		return -errno;
 	undo_done(server);
-	/* Two names of one file: the kernel then does nothing at all. */
-	if (move.victim.exists && same_inode(&move.st, &move.st2))
-		return 0;
+	held_renamed(server, &move.at);
 	note_move(op, &move);
 	return 0;
 }

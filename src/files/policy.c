@@ -11,6 +11,7 @@
 
 #include <errno.h>
 
+#include "files/held.h"
 #include "files/server.h"
 
 static int hides_type(struct server *server, const char *path, mode_t type,
@@ -97,7 +98,7 @@ int policy_change(struct server *server, const struct policy_change *change)
 	    (change->node->flags & NODE_READ_ONLY))
 		return -EROFS;
 	if (change->what == POLICY_CONTENT)
-		return 0;
+		return held_before_content(server, change->node);
 	refused = check_name(server, change);
 	if (refused || change->what == POLICY_REMOVE)
 		return refused;

@@ -63,9 +63,6 @@ static int on_hello(struct server *server, const uint8_t *payload, size_t len)
 	}
 	if (send_welcome(server) < 0)
 		return -1;
-	/* Only then does the guest know the next marker. */
-	port_kick(&server->port);
-	control_say(&server->control, "welcomed");
 	/* What changed between a predecessor and us, nobody saw. */
 	if (hello.initialised)
 		watch_drop(server);
@@ -170,6 +167,7 @@ static int init_roots(struct server *server, struct error *err)
 		share->owner_uid = st.stx_uid;
 		share->owner_gid = st.stx_gid;
 		node_table_set_root(server->nodes, &key, st.stx_mode & S_IFMT);
+		held_init_share(server, share);
 	}
 	return 0;
 }
@@ -185,7 +183,8 @@ int server_init(struct server *server, struct loop *loop, int port_fd,
 		return -1;
 	node_table_on_free(server->nodes, on_node_free, server);
 	node_fds_init(&server->fds, server->nodes, server->root_fds,
-		      NODE_FDS_MAX);
+		      server->shares, NODE_FDS_MAX);
+	shown_init(&server->shown, server->state_fd);
 	if (init_roots(server, err) < 0)
 		return -1;
 	announce_init(server);
@@ -218,9 +217,12 @@ void server_release(struct server *server)
 	port_release(&server->port);
 	control_release(&server->control);
 	node_table_free(server->nodes);
+	guard_list_release(&server->guard);
+	shown_release(&server->shown);
 	for (unsigned i = 0; i < server->share_count; i++) {
 		free(server->shares[i].path);
 		free(server->shares[i].guest_path);
+		free(server->shares[i].guard_root);
 		hide_list_release(&server->shares[i].hide);
 		if (!server->shares[i].gone)
 			close(server->shares[i].root_fd);

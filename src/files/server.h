@@ -13,8 +13,10 @@
 #include "files/control.h"
 #include "files/node_fds.h"
 #include "files/node_table.h"
+#include "files/held.h"
 #include "files/port.h"
 #include "files/share.h"
+#include "files/shown.h"
 #include "files/undo.h"
 #include "files/watch.h"
 
@@ -37,7 +39,10 @@ struct server {
 	size_t absent_count;
 	struct control control;
 	uint8_t next_marker[RECORD_MARKER_BYTES]; /* zeros: no successor */
-	int state_fd;     /* borrowed: folder of what outlives us; or -1 */
+	int state_fd; /* borrowed: folder of what outlives us; or -1 */
+	struct guard_list guard; /* empty: no guard */
+	struct held_folder held_folder;
+	struct shown shown;
 	struct undo undo; /* keeps what the guest changes there */
 	bool greeted;     /* HELLO was answered */
 	uint8_t entries[SERVER_ENTRIES_BYTES] /* of one folder read */

@@ -15,7 +15,8 @@ struct node_key share_key(unsigned share, const struct statx *st)
 {
 	struct node_key key = { .dev = share_dev(st),
 				.ino = st->stx_ino,
-				.share = (uint8_t)share };
+				.share = (uint8_t)share,
+				.shadow = st->stx_mask & SHARE_SHADOW };
 
 	if (st->stx_mask & STATX_BTIME)
 		key.btime_ns = (uint64_t)st->stx_btime.tv_sec * 1000000000U +

@@ -10,10 +10,14 @@
 #include <linux/fuse.h>
 
 #include "base/hide_pattern.h"
+#include "files/guard.h"
 #include "files/node_table.h"
+#include "files/shadow.h"
 
 #define SHARE_NOBODY 65534
 #define SHARE_STATX (STATX_BASIC_STATS | STATX_BTIME)
+/* Ours, in stx_mask: found in the shadow (shadow.h). No kernel sets it. */
+#define SHARE_SHADOW 0x40000000U
 
 struct share {
 	char *path;       /* owned; on the host, for messages */
@@ -27,6 +31,10 @@ struct share {
 	uint64_t root_dev;
 	uint64_t quota_bytes, quota_inodes; /* 0: no limit */
 	struct hide_list hide;
+	bool guarded;                   /* the rest has a meaning only then */
+	bool folds_case;                /* may take `a` for `A` */
+	struct guard_state *guard_root; /* owned */
+	struct shadow shadow;
 };
 
 /* The guest's user that the host's owner is shown as. */

@@ -17,7 +17,8 @@
 
 static bool is_on(const struct server *server, const struct node *node)
 {
-	return server->undo.journal >= 0 &&
+	/* What only the guest sees is not the host's to take back. */
+	return server->undo.journal >= 0 && !node->key.shadow &&
 	       !server->shares[node->key.share].read_only;
 }
 

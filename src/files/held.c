@@ -1,0 +1,300 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * held.c - what the guard (guard.h) means for nodes and names
+ */
+#include "files/held_internal.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/fs.h>
+#include <linux/magic.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <sys/vfs.h>
+#include <unistd.h>
+
+#include "base/mem.h"
+#include "base/own.h"
+#include "files/policy.h"
+#include "files/shown.h"
+
+/*
+ * Where letters are told apart for sure. Elsewhere they are not, or nobody
+ * knows; then `=` of a pattern means nothing.
+ */
+static bool folds_case(const struct share *share)
+{
+	static const uint32_t exact[] = {
+		EXT4_SUPER_MAGIC, XFS_SUPER_MAGIC,       BTRFS_SUPER_MAGIC,
+		TMPFS_MAGIC,      OVERLAYFS_SUPER_MAGIC, F2FS_SUPER_MAGIC,
+	};
+	AUTO_CLOSE int fd = openat(share->root_fd, ".", O_RDONLY | O_CLOEXEC);
+	struct statfs fs;
+	int flags = 0;
+
+	if (fd < 0 || fstatfs(fd, &fs) < 0)
+		return true;
+	/* Some can fold beneath a folder that is marked so. */
+	if (ioctl(fd, FS_IOC_GETFLAGS, &flags) == 0 && (flags & FS_CASEFOLD_FL))
+		return true;
+	for (size_t i = 0; i < ARRAY_SIZE(exact); i++) {
+		if ((uint32_t)fs.f_type == exact[i])
+			return false;
+	}
+	return true;
+}
+
+static bool is_bare_repository(const struct share *share)
+{
+	struct stat st;
+
+	return fstatat(share->root_fd, "HEAD", &st, AT_SYMLINK_NOFOLLOW) == 0 &&
+	       fstatat(share->root_fd, "objects", &st, 0) == 0 &&
+	       fstatat(share->root_fd, "refs", &st, 0) == 0;
+}
+
+void held_init_share(struct server *server, struct share *share)
+{
+	share->guarded = server->guard.count && server->state_fd >= 0 &&
+			 !share->read_only && !share->gone;
+	if (!share->guarded)
+		return;
+	share->folds_case = folds_case(share);
+	share->guard_root = xcalloc(1, sizeof(*share->guard_root));
+	guard_enter_share(&server->guard,
+			  is_bare_repository(share) ? ".git" : share->path,
+			  share->guard_root);
+	shadow_init(&share->shadow, server->state_fd, share->path);
+}
+
+struct share *held_share(struct server *server, const struct node *node)
+{
+	struct share *share = &server->shares[node->key.share];
+
+	return share->guarded ? share : NULL;
+}
+
+int held_enter(struct server *server, const struct node *folder,
+	       struct held_folder **entered)
+{
+	struct share *share = &server->shares[folder->key.share];
+	struct held_folder *kept = &server->held_folder;
+
+	*entered = kept;
+	if (kept->node == folder && kept->request == server->fds.request) {
+		kept->path[kept->path_len] = '\0';
+		return 0;
+	}
+	kept->node = NULL;
+	if (node_path(server->nodes, folder, NULL, kept->path,
+		      sizeof(kept->path)) < 0)
+		return -ESTALE;
+	kept->path_len = strlen(kept->path);
+	memcpy(&kept->state, share->guard_root, sizeof(kept->state));
+	guard_enter_path(&server->guard, kept->path, &kept->state);
+	kept->has_own = shadow_has_folder(&share->shadow, kept->path);
+	kept->node = folder;
+	kept->request = server->fds.request;
+	return 0;
+}
+
+int held_path(struct server *server, const struct node *folder,
+	      const char *name, const char **path)
+{
+	struct held_folder *kept;
+	int failed = held_enter(server, folder, &kept);
+	size_t at, len = strlen(name);
+
+	if (failed)
+		return failed;
+	at = kept->path_len;
+	if (at + len + 2 > sizeof(kept->path))
+		return -ENAMETOOLONG;
+	if (at)
+		kept->path[at++] = '/';
+	memcpy(kept->path + at, name, len + 1);
+	*path = kept->path;
+	return 0;
+}
+
+int held_class(struct server *server, const struct node *folder,
+	       const char *name, mode_t type)
+{
+	struct share *share = &server->shares[folder->key.share];
+	struct guard_entry entry = { .name = name,
+				     .type = type,
+				     .folds_case = share->folds_case };
+	struct held_folder *kept;
+	int failed = held_enter(server, folder, &kept);
+
+	if (failed)
+		return failed;
+	return (int)guard_classify(&server->guard, &kept->state, &entry);
+}
+
+int held_stat(struct server *server, struct node *folder, const char *name,
+	      struct statx *st)
+{
+	struct share *share = held_share(server, folder);
+	struct held_folder *kept;
+	const char *path;
+	int failed;
+
+	if (!share || !share->shadow.used)
+		return 0;
+	failed = held_enter(server, folder, &kept);
+	if (failed || !kept->has_own)
+		return failed;
+	failed = held_path(server, folder, name, &path);
+	return failed ? failed : shadow_find(&share->shadow, path, st);
+}
+
+int held_is(struct server *server, struct node *folder, const char *name,
+	    const struct statx *st)
+{
+	int class;
+
+	if (!held_share(server, folder))
+		return 0;
+	if (st->stx_mask & SHARE_SHADOW)
+		return 1;
+	class = held_class(server, folder, name, st->stx_mode & S_IFMT);
+	return class < 0 ? class : class == GUARD_HELD;
+}
+
+bool held_host_has(struct server *server, struct node *folder, const char *name,
+		   struct statx *st)
+{
+	int fd = node_fds_folder(&server->fds, folder);
+
+	return fd >= 0 && statx(fd, name, AT_SYMLINK_NOFOLLOW | AT_NO_AUTOMOUNT,
+				SHARE_STATX, st) == 0;
+}
+
+void held_changed(struct server *server)
+{
+	server->held_folder.node = NULL;
+}
+
+/* Notes what people may want to look at before they run it. */
+static int note_shown(struct server *server, const struct node *folder,
+		      const char *name)
+{
+	const char *path;
+	int failed = held_path(server, folder, name, &path);
+
+	if (!failed)
+		shown_note(&server->shown, &server->shares[folder->key.share],
+			   path);
+	return failed;
+}
+
+int held_shown(struct server *server, const struct node *folder,
+	       const char *name, mode_t type)
+{
+	int class = held_class(server, folder, name, type);
+
+	return class == GUARD_SHOWN ? note_shown(server, folder, name) : 0;
+}
+
+int held_rekey(struct server *server, struct node *node, const struct statx *st)
+{
+	struct node_key key = share_key(node->key.share, st);
+
+	node_fds_drop(&server->fds, node);
+	node->flags &= (uint8_t)~NODE_HELD;
+	return node_table_rekey(server->nodes, node, &key) < 0 ? -ESTALE : 0;
+}
+
+int held_copy(struct server *server, const struct node *folder,
+	      const char *name, const struct shadow_source *source,
+	      struct statx *st)
+{
+	unsigned share = folder->key.share;
+	struct shadow *shadow = &server->shares[share].shadow;
+	const char *path;
+	int failed = policy_may_add(server, share, source->st->stx_size);
+
+	if (!failed)
+		failed = held_path(server, folder, name, &path);
+	if (!failed && source->st->stx_size > SHADOW_COPY_MAX)
+		failed = -EFBIG;
+	if (!failed)
+		failed = shadow_copy(shadow, path, source);
+	held_changed(server);
+	if (!failed)
+		failed = held_path(server, folder, name, &path);
+	if (failed)
+		return failed;
+	failed = shadow_find(shadow, path, st);
+	if (failed != 1)
+		return failed < 0 ? failed : -EIO;
+	policy_created(server, share);
+	policy_charge(server, share, 0, st->stx_blocks);
+	return 0;
+}
+
+/* The host's version becomes the guest's own; the node is then that. */
+static int take_over(struct server *server, struct node *node,
+		     struct node *folder, const char *name)
+{
+	struct shadow_source source;
+	struct statx host, own;
+	int failed = node_fds_stat(&server->fds, node, &host);
+
+	if (failed)
+		return failed;
+	source.st = &host;
+	source.fd = node->type == S_IFREG
+			    ? node_fds_data(&server->fds, node, NODE_FD_READ)
+			    : node_fds_path(&server->fds, node);
+	if (source.fd < 0)
+		return source.fd;
+	failed = held_copy(server, folder, name, &source, &own);
+	return failed ? failed : held_rekey(server, node, &own);
+}
+
+/*
+ * A node that is not where we know it. Without any name it hurts nobody; with
+ * one that we do not know it may have become a held file.
+ */
+static int change_elsewhere(struct server *server, struct node *node,
+			    bool had_place)
+{
+	struct stat st;
+
+	if (node->fd >= 0 && fstat(node->fd, &st) == 0 && st.st_nlink == 0)
+		return 0;
+	/* Another of the names that the guest gave it, which were all free. */
+	if (!had_place && node->fd >= 0 && !(node->flags & NODE_HELD))
+		return 0;
+	return -ESTALE;
+}
+
+int held_before_content(struct server *server, struct node *node)
+{
+	struct node *folder = node_parent(server->nodes, node);
+	char name[NODE_NAME_MAX + 1];
+	struct statx st;
+	int class;
+
+	if (!held_share(server, node) || node->key.shadow ||
+	    node->type == S_IFDIR)
+		return 0;
+	/* It was asked when it was opened. */
+	if ((node->fd_rights & NODE_FD_WRITE) && !(node->flags & NODE_HELD))
+		return 0;
+	if (node_is_root(server->nodes, node))
+		return 0;
+	if (!folder || !node_name(server->nodes, node, name))
+		return change_elsewhere(server, node, false);
+	if (!held_host_has(server, folder, name, &st) ||
+	    !share_same_file(&node->key, &st))
+		return change_elsewhere(server, node, true);
+	class = held_class(server, folder, name, node->type);
+	if (class == GUARD_HELD)
+		return take_over(server, node, folder, name);
+	if (class == GUARD_SHOWN)
+		return note_shown(server, folder, name);
+	return class < 0 ? class : 0;
+}

@@ -1,0 +1,466 @@
+# SPDX-License-Identifier: Apache-2.0
+"""bawn-files alone: what the guard holds back, shows and lets pass
+
+The guest's side is raw FUSE, so that nothing depends on what a kernel or git
+would do; the patterns are those that are installed.
+"""
+import errno
+import os
+import stat
+import struct
+
+import pytest
+
+from fuse_client import FATTR_MODE, ROOT, TOP, Entry, name_of, share
+
+RENAME_NOREPLACE, RENAME_EXCHANGE = 1, 2
+
+
+def patterns():
+    """data/guard as the CLI passes it on"""
+    held, shown = [], []
+    with open(os.path.join(TOP, "data/guard"), encoding="utf-8") as file:
+        for line in file:
+            words = line.split()
+            if not words or words[0].startswith("#"):
+                continue
+            kind, pattern = words
+            {"held": held, "free": held, "shown": shown}[kind].append(
+                "!" + pattern if kind == "free" else pattern)
+    return {"held": held, "shown": shown}
+
+
+def refused(codes, call, *args, **more):
+    with pytest.raises(OSError) as caught:
+        call(*args, **more)
+    assert caught.value.errno in codes, caught.value
+
+
+class Guarded:
+    """A share with a guard, spoken to by paths"""
+
+    def __init__(self, place, **more):
+        self.place = place
+        self.state = os.path.join(place.outside, "state")
+        os.mkdir(self.state, 0o700)
+        place.own(self.state)
+        place.before.clear()
+        self.fd = os.open(self.state, os.O_RDONLY | os.O_DIRECTORY)
+        self.more = more
+        self.files = place.serve(guard=patterns(), state=self.fd, **more)
+
+    def again(self, **more):
+        return self.place.serve(guard=patterns(), state=self.fd, **self.more, **more)
+
+    def node(self, path):
+        return self.files.walk(path) if path else ROOT
+
+    def split(self, path):
+        folder, _, name = path.rpartition("/")
+        return self.node(folder), name
+
+    def mkdirs(self, path):
+        node = ROOT
+        for name in path.split("/"):
+            try:
+                node = self.files.lookup(name, node).node
+            except OSError:
+                node = self.files.mkdir(name, node).node
+        return node
+
+    def put(self, path, data, mode=0o644):
+        folder, name = self.split(path)
+        flags = os.O_CREAT | os.O_TRUNC | os.O_RDWR
+        node = self.files.create(name, folder, mode=mode, flags=flags).node
+        self.files.write(node, data)
+        return node
+
+    def get(self, path):
+        return self.files.read(self.node(path))
+
+    def has(self, path):
+        try:
+            return bool(self.node(path))
+        except OSError as failure:
+            assert failure.errno == errno.ENOENT, failure
+            return False
+
+    def link(self, path, target):
+        folder, name = self.split(path)
+        self.files.ok("SYMLINK", folder, name_of(name) + name_of(target))
+
+    def unlink(self, path):
+        folder, name = self.split(path)
+        self.files.ok("UNLINK", folder, name_of(name))
+
+    def rmdir(self, path):
+        folder, name = self.split(path)
+        self.files.ok("RMDIR", folder, name_of(name))
+
+    def rename(self, old, new, flags=None):
+        folder, name = self.split(old)
+        to, new_name = self.split(new)
+        self.files.rename(name, new_name, folder, to, flags)
+
+    def names(self, path=""):
+        plain = set(self.files.readdir(self.node(path))) - {".", ".."}
+        plus = set(self.files.readdir(self.node(path), plus=True)) - {".", ".."}
+        assert plain == plus
+        return plain
+
+    def on_host(self, path):
+        return os.path.lexists(self.place.host(path))
+
+    def shown(self):
+        try:
+            with open(os.path.join(self.state, "shown"), "rb") as file:
+                return [entry.partition(b"/")[2].decode() for entry in
+                        file.read().split(b"\0") if entry]
+        except FileNotFoundError:
+            return []
+
+
+@pytest.fixture
+def guarded(place):
+    guarded = Guarded(place)
+    yield guarded
+    os.close(guarded.fd)
+    codes = [files.close() for files in place.running]
+    assert all(code == 0 for code in codes), codes
+
+
+HELD = [
+    ".git/hooks/pre-commit", ".git/config", ".git/config.worktree", ".git/modules/a/b/config",
+    ".git/modules/a/hooks/post-checkout", ".git/worktrees/w/config.worktree",
+    ".git/worktrees/w/commondir", ".git/worktrees/w/gitdir", ".git/commondir",
+    ".git/info/attributes", ".git/rebase-merge/git-rebase-todo", "sub/dir/.git/hooks/x",
+    "bare.git/config", "bare.git/hooks/update", "any/HEAD", "HEAD", "sub/.git", ".envrc",
+    "a/b/.envrc", ".vscode/tasks.json", ".vscode/settings.json", ".idea/runConfigurations/x.xml",
+    ".claude/settings.json", ".claude/settings.local.json", ".claude/hooks/h.sh", ".mcp.json",
+    ".cursor/mcp.json", ".gemini/settings.json", ".codex/config.toml", ".kiro/x/y",
+    ".bawnignore", ".sandbox/loop.json", "ralph.sh", ".husky/pre-commit",
+    ".pre-commit-config.yaml", ".npmrc", ".yarnrc.yml", ".cargo/config.toml", ".gdbinit",
+    ".exrc", ".dir-locals.el", "mise.toml", ".gitconfig", ".githooks/pre-push",
+    # Other spellings, for file systems that take them for the same.
+    ".GIT/config", ".git/Hooks/pre-commit", ".Git/CONFIG", ".git./config", ".git/config.",
+    ".git/hooks /x", ".ENVRC", ".vsCode/Tasks.json",
+]
+FREE = [
+    ".git/HEAD", ".git/index", ".git/objects/ab/cdef", ".git/refs/heads/main",
+    ".git/refs/heads/config", ".git/refs/heads/hooks/x", ".git/logs/refs/heads/hooks/x",
+    ".git/packed-refs", ".git/worktrees/w/HEAD", ".git/COMMIT_EDITMSG", ".gitignore",
+    "src/config", "src/hooks/use.ts", "config", "head", ".vscode/other.json", ".claude/agents/a.md",
+    "envrc", ".git/info/exclude",
+]
+
+
+def test_held_files_are_the_guests_alone_and_free_ones_are_not(guarded):
+    for path in HELD + FREE:
+        if "/" in path:
+            guarded.mkdirs(path.rpartition("/")[0])
+        guarded.put(path, path.encode())
+    for path in HELD + FREE:
+        assert guarded.get(path) == path.encode()
+        assert guarded.on_host(path) == (path in FREE), path
+    assert "config" in guarded.names(".git") and "HEAD" in guarded.names(".git")
+    assert {".envrc", "HEAD", "ralph.sh"} <= guarded.names()
+
+
+def test_the_host_keeps_its_version_and_its_edits_are_seen_until_the_guest_has_one(guarded):
+    place = guarded.place
+    place.folder(".git/hooks")
+    place.put(".git/config", "host 1")
+    place.put(".git/hooks/pre-commit", "#!/bin/sh\nhost\n", 0o755)
+    assert guarded.get(".git/config") == b"host 1"
+    node = guarded.node(".git/config")
+    place.put(".git/config", "host 2")
+    assert guarded.get(".git/config") == b"host 2"
+    # The node that the guest's kernel has open stays good.
+    assert guarded.files.write(node, b"GUEST", 0) == 5
+    assert guarded.files.read(node) == b"GUEST2"
+    assert guarded.get(".git/config") == b"GUEST2"
+    assert place.get(".git/config") == b"host 2"
+    place.put(".git/config", "host 3")
+    assert guarded.get(".git/config") == b"GUEST2"
+    # Attributes count too: a hook without x is none.
+    node = guarded.node(".git/hooks/pre-commit")
+    guarded.files.setattr(node, FATTR_MODE, mode=0o600)
+    assert stat.S_IMODE(guarded.files.getattr(node).mode) == 0o600
+    assert stat.S_IMODE(os.stat(place.host(".git/hooks/pre-commit")).st_mode) == 0o755
+    guarded.put(".git/hooks/pre-commit", b"evil", 0o755)
+    assert place.get(".git/hooks/pre-commit") == b"#!/bin/sh\nhost\n"
+
+
+def test_removed_for_the_guest_means_kept_for_the_host(guarded):
+    place = guarded.place
+    place.put(".envrc", "host")
+    node = guarded.node(".envrc")
+    guarded.unlink(".envrc")
+    assert not guarded.has(".envrc") and ".envrc" not in guarded.names()
+    assert place.get(".envrc") == b"host"
+    # What it still has open is not a way to the host's file either.
+    error, _ = guarded.files.call("WRITE", node, struct.pack("<QQIIQII", 0, 0, 4, 0, 0, 0, 0)
+                                  + b"evil")
+    assert error and place.get(".envrc") == b"host"
+    guarded.put(".envrc", b"guest")
+    assert guarded.get(".envrc") == b"guest" and place.get(".envrc") == b"host"
+    guarded.unlink(".envrc")
+    assert not guarded.has(".envrc")
+    os.unlink(place.host(".envrc"))
+    guarded.put(".envrc", b"again")
+    guarded.unlink(".envrc")
+    assert not guarded.has(".envrc") and not guarded.on_host(".envrc")
+
+
+def test_a_repository_can_be_removed_and_made_anew(guarded):
+    place = guarded.place
+    place.folder("repo/.git/hooks")
+    place.folder("repo/.git/objects")
+    place.put("repo/.git/config", "host")
+    place.put("repo/.git/HEAD", "ref: refs/heads/main\n")
+    place.put("repo/.git/hooks/pre-commit.sample", "host")
+    for path in ("config", "HEAD", "hooks/pre-commit.sample"):
+        guarded.unlink("repo/.git/" + path)
+    refused({errno.ENOTEMPTY}, guarded.rmdir, "repo/.git")
+    guarded.rmdir("repo/.git/hooks")
+    guarded.rmdir("repo/.git/objects")
+    assert guarded.names("repo/.git") == set()
+    guarded.rmdir("repo/.git")
+    guarded.rmdir("repo")
+    assert not guarded.has("repo") and "repo" not in guarded.names()
+    assert place.get("repo/.git/config") == b"host"
+    assert place.get("repo/.git/hooks/pre-commit.sample") == b"host"
+    assert not guarded.on_host("repo/.git/HEAD") and not guarded.on_host("repo/.git/objects")
+    guarded.mkdirs("repo/.git/hooks")
+    assert guarded.names("repo/.git") == {"hooks"} and guarded.names("repo/.git/hooks") == set()
+    guarded.put("repo/.git/config", b"guest")
+    assert guarded.get("repo/.git/config") == b"guest"
+    assert place.get("repo/.git/config") == b"host"
+    # With nothing of the host's in it a folder really goes.
+    guarded.mkdirs("own/.git")
+    guarded.put("own/.git/config", b"x")
+    refused({errno.ENOTEMPTY}, guarded.rmdir, "own/.git")
+    guarded.unlink("own/.git/config")
+    guarded.rmdir("own/.git")
+    guarded.rmdir("own")
+    assert not guarded.on_host("own")
+    guarded.mkdirs("own/.git")
+    assert guarded.names("own/.git") == set()
+
+
+def test_renames_carry_files_into_the_shadow_and_out(guarded):
+    place = guarded.place
+    guarded.mkdirs(".git/hooks")
+    # As git does it.
+    lock = guarded.put(".git/config.lock", b"[core]\n")
+    assert guarded.on_host(".git/config.lock")
+    guarded.rename(".git/config.lock", ".git/config")
+    assert not guarded.on_host(".git/config.lock") and not guarded.on_host(".git/config")
+    assert guarded.files.read(lock) == b"[core]\n" == guarded.get(".git/config")
+    guarded.files.write(lock, b"[CORE]")
+    assert guarded.get(".git/config") == b"[CORE]\n" and not guarded.on_host(".git/config")
+    # A free name for a hook, made into one at the last moment.
+    evil = guarded.put("evil", b"#!/bin/sh\n", 0o755)
+    guarded.rename("evil", ".git/hooks/pre-commit")
+    guarded.files.write(evil, b"#!/bin/bash\n")
+    assert not guarded.on_host(".git/hooks/pre-commit") and not guarded.on_host("evil")
+    assert stat.S_IMODE(guarded.files.getattr(evil).mode) == 0o755
+    # Within the shadow, and over a version of the host's.
+    place.put(".git/hooks/post-merge", "host", 0o755)
+    guarded.rename(".git/hooks/pre-commit", ".git/hooks/post-merge")
+    assert guarded.get(".git/hooks/post-merge") == b"#!/bin/bash\n"
+    assert place.get(".git/hooks/post-merge") == b"host"
+    assert guarded.names(".git/hooks") == {"post-merge"}
+    # Out: the host sees it under the name that is free.
+    guarded.rename(".git/hooks/post-merge", "script")
+    assert place.get("script") == b"#!/bin/bash\n"
+    assert not guarded.has(".git/hooks/post-merge")
+    assert place.get(".git/hooks/post-merge") == b"host"
+    # Of the host's own version only the guest loses the name.
+    place.put(".envrc", "host")
+    guarded.put("notes", b"old")
+    refused({errno.EEXIST}, guarded.rename, ".envrc", "notes", RENAME_NOREPLACE)
+    guarded.rename(".envrc", "notes")
+    assert place.get(".envrc") == b"host" and place.get("notes") == b"host"
+    assert not guarded.has(".envrc") and guarded.get("notes") == b"host"
+    assert not any(name.startswith(".bawn") for name in os.listdir(place.path))
+
+
+def test_a_folder_does_not_become_guarded_by_a_rename(guarded):
+    place = guarded.place
+    for folder in ("evil/hooks", "fine/deep", "vs", "repo/.git", ".git/modules"):
+        guarded.mkdirs(folder)
+    guarded.put("evil/config", b"evil")
+    guarded.put("evil/hooks/pre-commit", b"evil")
+    guarded.put("vs/tasks.json", b"evil")
+    for old, new in (("evil", "fine/.git"), ("evil", "fine/.GIT"), ("evil", ".git/modules/m"),
+                     ("evil/hooks", ".git/hooks"), ("evil/hooks", "repo/.git/hooks"),
+                     ("vs", ".vscode"), ("vs", "fine/.husky"), ("evil", "x.git"),
+                     ("repo/.git", "repo/git"), (".git/modules", "modules")):
+        refused({errno.EXDEV}, guarded.rename, old, new)
+        refused({errno.EXDEV}, guarded.rename, old, new, RENAME_NOREPLACE)
+        assert guarded.has(old) and not guarded.on_host(new), (old, new)
+    refused({errno.EXDEV}, guarded.rename, "evil", "repo/.git", RENAME_EXCHANGE)
+    guarded.put("a", b"a")
+    guarded.put(".envrc", b"held")
+    refused({errno.EXDEV}, guarded.rename, "a", ".envrc", RENAME_EXCHANGE)
+    place.put(".gdbinit", "host")
+    refused({errno.EXDEV}, guarded.rename, ".gdbinit", "a", RENAME_EXCHANGE)
+    # Any other folder moves, and what is held in it comes along.
+    guarded.put("repo/.git/config", b"guest")
+    guarded.rename("repo", "fine/moved")
+    assert guarded.get("fine/moved/.git/config") == b"guest"
+    assert guarded.on_host("fine/moved/.git") and not guarded.on_host("fine/moved/.git/config")
+    guarded.mkdirs("repo/.git")
+    assert guarded.names("repo/.git") == set()
+
+
+def test_links_in_the_place_of_guarded_folders_are_held(guarded):
+    guarded.mkdirs("evil/hooks")
+    guarded.mkdirs("sub/.git/modules")
+    for path in (".git", ".vscode", ".husky", "sub/.git/hooks", ".claude", "bare.git",
+                 "sub/.git/modules/m", ".GIT", "sub/.git/objects", ".envrc"):
+        guarded.link(path, "evil")
+        assert guarded.files.ok("READLINK", guarded.node(path)) == b"evil"
+        assert not guarded.on_host(path), path
+    guarded.link("free", "evil")
+    guarded.rename("free", ".idea")
+    assert not guarded.on_host("free") and not guarded.on_host(".idea")
+    assert guarded.files.ok("READLINK", guarded.node(".idea")) == b"evil"
+    guarded.rename(".idea", "free")
+    assert os.readlink(guarded.place.host("free")) == "evil"
+    # A late folder of the host's there does not let the guest through its link.
+    guarded.place.folder(".vscode")
+    assert stat.S_ISLNK(guarded.files.getattr(guarded.node(".vscode")).mode)
+
+
+def test_no_hard_link_leads_to_a_held_file_or_from_one(guarded):
+    guarded.place.put(".envrc", "host")
+    guarded.mkdirs(".git/hooks")
+    guarded.put("free", b"x")
+    guarded.put(".npmrc", b"own")
+
+    def link(old, new):
+        folder, name = guarded.split(new)
+        guarded.files.ok("LINK", folder, struct.pack("<Q", guarded.node(old)) + name_of(name))
+    for old, new in ((".envrc", "a"), (".npmrc", "a"), ("free", ".git/hooks/pre-commit"),
+                     ("free", ".git/config"), (".npmrc", ".gdbinit")):
+        refused({errno.EPERM}, link, old, new)
+        assert not guarded.on_host(new)
+    link("free", "other")
+    # One of two names becomes a hook: the other stays what it is, and apart.
+    guarded.rename("other", ".git/hooks/pre-commit")
+    guarded.put("free", b"changed")
+    assert guarded.get(".git/hooks/pre-commit") == b"x"
+    assert not guarded.on_host(".git/hooks/pre-commit")
+
+
+def test_a_file_that_the_host_moved_is_not_written_by_its_old_name(guarded):
+    place = guarded.place
+    place.folder(".git/hooks")
+    place.put("hook", "host", 0o755)
+    node = guarded.node("hook")
+    os.rename(place.host("hook"), place.host(".git/hooks/pre-commit"))
+    error, _ = guarded.files.call("WRITE", node, struct.pack("<QQIIQII", 0, 0, 4, 0, 0, 0, 0)
+                                  + b"evil")
+    assert error == errno.ESTALE
+    assert place.get(".git/hooks/pre-commit") == b"host"
+
+
+def test_devices_sockets_and_open_flags_do_not_get_around_it(guarded):
+    guarded.place.put(".envrc", "host")
+    for kind in (stat.S_IFSOCK, stat.S_IFIFO, stat.S_IFCHR):
+        for name in (".gdbinit", ".envrc"):
+            error, _ = guarded.files.call("MKNOD", ROOT, struct.pack("<IIII", kind | 0o644, 0, 0,
+                                                                     0) + name_of(name))
+            assert error in (errno.EPERM, errno.EEXIST)
+    error, _ = guarded.files.call("CREATE", ROOT, struct.pack(
+        "<IIII", os.O_EXCL | os.O_CREAT, 0o600, 0, 0) + name_of(".envrc"))
+    assert error == errno.EEXIST
+    reply = guarded.files.ok("MKNOD", ROOT, struct.pack("<IIII", stat.S_IFREG | 0o644, 0, 0, 0)
+                             + name_of(".gdbinit"))
+    assert Entry(reply).node and not guarded.on_host(".gdbinit")
+    source = guarded.put("free", b"evil")
+    target = guarded.node(".envrc")
+    guarded.files.ok("COPY_FILE_RANGE", source,
+                     struct.pack("<QQQQQQQ", 0, 0, target, 0, 0, 4, 0))
+    assert guarded.place.get(".envrc") == b"host" and guarded.get(".envrc") == b"evil"
+
+
+def test_shown_files_are_written_through_and_noted_once(guarded):
+    place = guarded.place
+    place.put("Makefile", "all:\n")
+    for _ in range(3):
+        guarded.put("Makefile", b"all: evil\n")
+    guarded.mkdirs(".github/workflows")
+    guarded.put(".github/workflows/ci.yml", b"x")
+    guarded.put("notes.txt", b"x")
+    guarded.put("tmp", b"{}")
+    guarded.rename("tmp", "package.json")
+    assert place.get("Makefile") == b"all: evil\n" and place.get("package.json") == b"{}"
+    assert guarded.shown() == ["Makefile", ".github/workflows/ci.yml", "package.json"]
+    guarded.files = guarded.again()
+    guarded.put("Makefile", b"all: again\n")
+    guarded.put("setup.py", b"x")
+    assert guarded.shown() == ["Makefile", ".github/workflows/ci.yml", "package.json", "setup.py"]
+
+
+def test_a_successor_finds_the_nodes_of_the_shadow_again(place):
+    memory = os.memfd_create("nodes")
+    guarded = Guarded(place, memory=memory)
+    place.put(".envrc", "host")
+    node = guarded.put(".envrc", b"guest")
+    guarded.files.socket.close()
+    guarded.files.process.wait()
+    guarded.files = guarded.again(marker="ab" * 32, start=False)
+    guarded.files.socket.sendall(bytes.fromhex("ab" * 32))
+    guarded.files.hello(1)
+    assert guarded.files.read(node) == b"guest"
+    guarded.files.write(node, b"GUEST")
+    assert guarded.get(".envrc") == b"GUEST" and place.get(".envrc") == b"host"
+
+
+def test_the_quota_counts_what_is_in_the_shadow(place):
+    guarded = Guarded(place, quota_bytes=256 << 10, quota_inodes=50)
+    node = guarded.put(".envrc", b"x")
+    with pytest.raises(OSError) as caught:
+        for at in range(64):
+            guarded.files.write(node, bytes(65536), at * 65536)
+    assert caught.value.errno == errno.EDQUOT
+    guarded.unlink(".envrc")
+    with pytest.raises(OSError) as caught:
+        for number in range(100):
+            guarded.put(f".envrc.{number}", b"")
+    assert caught.value.errno == errno.EDQUOT
+
+
+def test_the_place_of_a_share_counts(place):
+    """A shared .git (of a worktree), and a bare repository as the share itself."""
+    for name in ("repo/.git", "bare"):
+        os.makedirs(os.path.join(place.outside, name))
+    for name in ("objects", "refs"):
+        os.mkdir(os.path.join(place.outside, "bare", name))
+    with open(os.path.join(place.outside, "bare/HEAD"), "w", encoding="ascii") as file:
+        file.write("ref: refs/heads/main\n")
+    place.own(place.outside)
+    paths = [os.path.join(place.outside, name) for name in ("share", "repo/.git", "bare")]
+    guarded = Guarded(place, shares=[share(path) for path in paths])
+    for index in (1, 2):
+        node = guarded.files.create("config", share=index).node
+        guarded.files.write(node, b"evil", share=index)
+        hooks = guarded.files.mkdir("hooks", share=index).node
+        guarded.files.create("pre-commit", hooks, share=index)
+        assert os.listdir(os.path.join(paths[index], "hooks")) == []
+        assert not os.path.exists(os.path.join(paths[index], "config"))
+        guarded.files.create("index", share=index)
+        assert os.path.exists(os.path.join(paths[index], "index"))
+
+
+def test_many_own_names_are_listed_in_parts(guarded):
+    guarded.mkdirs(".husky")
+    guarded.place.put(".husky/host", "x")
+    names = {f"hook-{number:03}-{'x' * 60}" for number in range(200)}
+    for name in names:
+        guarded.put(f".husky/{name}", b"")
+    assert guarded.names(".husky") == names | {"host"}
+    assert os.listdir(guarded.place.host(".husky")) == ["host"]
