@@ -2,9 +2,10 @@
 /*
  * control.h - lines between bawn-files and the launcher that started it
  *
- * Launcher: `mark LABEL`. Server: `initialised N` when the guest has mounted
- * share N, `marked LABEL` or `failed TEXT` for each mark. The launcher is the
- * parent; when the channel ends, the server ends.
+ * Launcher: `mark LABEL`. Server: `ready` when it has locked itself,
+ * `welcomed` when the guest was told the next marker, `initialised N` when it
+ * has mounted share N, `marked LABEL` or `failed TEXT` for each mark. The
+ * launcher is the parent; when the channel ends, the server ends.
  */
 #pragma once
 

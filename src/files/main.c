@@ -56,8 +56,10 @@ static int serve(struct server *server, struct error *err)
 	struct loop *loop = loop_new(err);
 
 	if (!loop || prepare(server, loop, err) < 0 ||
-	    profile_enter(server, err) < 0 || server_start(server, err) < 0 ||
-	    loop_run(loop, err) < 0)
+	    profile_enter(server, err) < 0 || server_start(server, err) < 0)
+		return -1;
+	control_say(&server->control, "ready");
+	if (loop_run(loop, err) < 0)
 		return -1;
 	port_finish(&server->port);
 	if (server->port.why)

@@ -10,7 +10,9 @@
 
 #include <errno.h>
 #include <sched.h>
+#include <signal.h>
 #include <string.h>
+#include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -180,5 +182,9 @@ int profile_enter(struct server *server, struct error *err)
 	if (isolate_paths(&profile, err) < 0 ||
 	    isolate_early(ISOLATE_UNDUMPABLE, err) < 0)
 		return -1;
+	/* The kernel forgot it with the change of user. Should the launcher
+	 * have died since, its channel tells. */
+	if (server->control.source.fd >= 0)
+		prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0);
 	return isolate_syscalls(&profile, err);
 }

@@ -63,6 +63,9 @@ static int on_hello(struct server *server, const uint8_t *payload, size_t len)
 	}
 	if (send_welcome(server) < 0)
 		return -1;
+	/* Only then does the guest know the next marker. */
+	port_kick(&server->port);
+	control_say(&server->control, "welcomed");
 	/* What changed between a predecessor and us, nobody saw. */
 	if (hello.initialised)
 		watch_drop(server);

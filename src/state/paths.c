@@ -141,6 +141,8 @@ static const struct {
 	{ "bawn", "cli" },
 	{ "bawn-supervisor", "supervisor" },
 	{ "bawn-ramshim.so", "supervisor" },
+	{ "bawn-launch", "launch" },
+	{ "bawn-files", "files" },
 	{ "bawn-image", "image" },
 	{ "bawn-init", "guest" },
 };

@@ -23,10 +23,11 @@
 #include "base/mem.h"
 #include "base/own.h"
 #include "base/text.h"
+#include "state/sandbox_removal.h"
 
 #define RECORD_FILE "sandbox.json"
 #define STATE_FILE "state.json"
-#define ALIVE_FILE "alive"
+#define STATE_PATH SANDBOX_MACHINE_FOLDER "/" STATE_FILE
 #define USED_FILE "used"
 #define FILE_MAX (256u * 1024)
 #define HIDE_MAX 1024
@@ -427,8 +428,8 @@ int sandbox_state_load(int folder_fd, struct sandbox_state *state,
 	 * The lock first: a supervisor that ends between the two looks says
 	 * "stopped" in the file, and that is true.
 	 */
-	alive = fileio_is_locked(folder_fd, ALIVE_FILE) == 1;
-	object = load_object(folder_fd, STATE_FILE, WRITER_ANY, &missing);
+	alive = fileio_is_locked(folder_fd, SANDBOX_ALIVE_FILE) == 1;
+	object = load_object(folder_fd, STATE_PATH, WRITER_ANY, &missing);
 	if (object)
 		state_from_json(object, state);
 	else if (missing.code != ENOENT)
@@ -445,7 +446,7 @@ int sandbox_state_load(int folder_fd, struct sandbox_state *state,
 	return 0;
 }
 
-int sandbox_state_save(int folder_fd, const struct sandbox_state *state,
+int sandbox_state_save(int machine_fd, const struct sandbox_state *state,
 		       struct error *err)
 {
 	AUTO(json) json_t *object = json_object();
@@ -459,9 +460,9 @@ int sandbox_state_save(int folder_fd, const struct sandbox_state *state,
 			    json_integer(state->supervisor_pid));
 	json_object_set_new(object, "qemu_pid", json_integer(state->qemu_pid));
 	json_object_set_new(object, "since", json_integer(state->since));
-	if (save_object(folder_fd, STATE_FILE, object, 0, &full) == 0 ||
+	if (save_object(machine_fd, STATE_FILE, object, 0, &full) == 0 ||
 	    (full.code == ENOSPC &&
-	     overwrite_object(folder_fd, STATE_FILE, object, &full) == 0))
+	     overwrite_object(machine_fd, STATE_FILE, object, &full) == 0))
 		return 0;
 	if (err)
 		*err = full;

@@ -2,15 +2,22 @@
 /*
  * sandbox_record.h - what is on disk about one sandbox
  *
+ * sandboxes/NAME/ is the CLI's and the launcher's:
  * sandboxes/NAME/sandbox.json  what was asked for (written by the CLI)
- * sandboxes/NAME/state.json    what is (written by the supervisor)
  * sandboxes/NAME/env.json      variables of `bawn env`
  * sandboxes/NAME/used          touched by each use
  * sandboxes/NAME/fresh         there until the first start: the disk is empty
  *                              and fits the warm image's memory
  * sandboxes/NAME/lock          held while a command changes the sandbox
- * sandboxes/NAME/alive         flocked by the supervisor as long as it lives
- * sandboxes/NAME/disk.qcow2, console.log, supervisor.log, control.sock
+ * sandboxes/NAME/owner         --rm: held by the command that made it
+ * sandboxes/NAME/launch.sock, launch.lock  the launcher's
+ * sandboxes/NAME/files/        what outlives a bawn-files
+ *
+ * sandboxes/NAME/machine/ is all that a supervisor reaches by name: one that
+ * was taken over must not say which folders are shared.
+ * machine/state.json           what is (written by the supervisor)
+ * machine/alive                flocked by the supervisor as long as it lives
+ * machine/disk.qcow2, console.log, supervisor.log, control.sock
  */
 #pragma once
 
@@ -80,7 +87,8 @@ void sandbox_record_release(struct sandbox_record *record);
 /* Reads state.json and corrects it by whether `alive` is locked. */
 int sandbox_state_load(int folder_fd, struct sandbox_state *state,
 		       struct error *err);
-int sandbox_state_save(int folder_fd, const struct sandbox_state *state,
+/* The other way round: a supervisor knows nothing but machine/. */
+int sandbox_state_save(int machine_fd, const struct sandbox_state *state,
 		       struct error *err);
 
 /* The rules of names: 0, or -1 with what is wrong. */

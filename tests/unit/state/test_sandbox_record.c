@@ -15,6 +15,7 @@
 #include "state/sandbox_record.h"
 
 static char scratch[] = "/tmp/bawn-test-record-XXXXXX";
+static int machine;
 static int folder;
 
 static void put(const char *name, const char *text)
@@ -107,7 +108,7 @@ static void a_sandbox_without_state_is_stopped(void)
 {
 	struct sandbox_state state;
 
-	unlinkat(folder, "state.json", 0);
+	unlinkat(folder, "machine/state.json", 0);
 	CHECK(sandbox_state_load(folder, &state, NULL) == 0);
 	CHECK(state.status == SANDBOX_STATUS_STOPPED);
 }
@@ -122,10 +123,10 @@ static void a_state_survives_the_round_trip_while_its_writer_lives(void)
 				    .since = 5 };
 	struct sandbox_state out;
 	AUTO_CLOSE int lock =
-		fileio_lock(folder, "alive", FILEIO_LOCK_TRY, NULL);
+		fileio_lock(folder, "machine/alive", FILEIO_LOCK_TRY, NULL);
 
 	REQUIRE(lock >= 0);
-	REQUIRE(sandbox_state_save(folder, &in, NULL) == 0);
+	REQUIRE(sandbox_state_save(machine, &in, NULL) == 0);
 	REQUIRE(sandbox_state_load(folder, &out, NULL) == 0);
 	CHECK(out.status == SANDBOX_STATUS_PAUSED);
 	CHECK(!strcmp(out.accel, "tcg") && !strcmp(out.reason, "disk full"));
@@ -137,7 +138,7 @@ static void a_running_state_without_supervisor_is_failed(void)
 {
 	struct sandbox_state out;
 
-	put("state.json", "{\"status\":\"running\",\"qemu_pid\":11}");
+	put("machine/state.json", "{\"status\":\"running\",\"qemu_pid\":11}");
 	REQUIRE(sandbox_state_load(folder, &out, NULL) == 0);
 	CHECK(out.status == SANDBOX_STATUS_FAILED);
 	CHECK(out.reason[0] && out.qemu_pid == 0);
@@ -147,7 +148,7 @@ static void a_reason_is_shown_without_control_characters(void)
 {
 	struct sandbox_state out;
 
-	put("state.json",
+	put("machine/state.json",
 	    "{\"status\":\"failed\",\"reason\":\"a\\u001b[31mb\"}");
 	REQUIRE(sandbox_state_load(folder, &out, NULL) == 0);
 	CHECK(!strchr(out.reason, '\033'));
@@ -221,6 +222,8 @@ int main(void)
 	if (!mkdtemp(scratch))
 		return 1;
 	folder = open(scratch, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	mkdirat(folder, "machine", 0700);
+	machine = openat(folder, "machine", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	RUN(a_record_survives_the_round_trip);
 	RUN(damaged_records_are_errors_without_leaks);
 	RUN(a_sandbox_without_state_is_stopped);

@@ -1,0 +1,125 @@
+# SPDX-License-Identifier: Apache-2.0
+"""relay_machine - the files relay and bawn-files around this machine's own kernel
+
+Plays PID 1 and the launcher. The relay mounts in a mount namespace of its own;
+its folders are reached through the root of the process that holds it. Needs
+root and /dev/fuse.
+"""
+import json
+import os
+import signal
+import socket
+import struct
+import subprocess
+
+from fuse_client import BINARY, TOP, share
+
+RELAY = os.path.join(TOP, os.environ.get("BAWN_BUILD", "build"), "tests/component/relay_alone")
+MARKER, TAKEN, READY, FINISH = 1, 2, 3, 4
+MESSAGE = struct.Struct("<I256s")
+HOLDER = ("mount -t tmpfs tmpfs /run && mount -t tmpfs tmpfs /var/lib && echo ready && "
+          "exec sleep infinity")
+
+
+def spawn(argv, fds, **more):
+    """fds become 3, 4, ..."""
+    def place():
+        for i, fd in enumerate(fds):
+            if fd is not None:
+                os.dup2(fd, 60 + i, True)
+        os.closerange(3, 60)
+        for i, fd in enumerate(fds):
+            if fd is not None:
+                os.dup2(60 + i, 3 + i, True)
+        os.closerange(60, 100)
+    return subprocess.Popen(argv, preexec_fn=place, close_fds=False,
+                            stdin=subprocess.DEVNULL,
+                            env={**os.environ, "ASAN_OPTIONS": "detect_leaks=0"}, **more)
+
+
+class Machine:
+    def __init__(self, shares, log):
+        self.shares, self.log = shares, open(log, "ab")  # pylint: disable=R1732
+        self.ours, self.theirs = socket.socketpair()
+        self.theirs.setblocking(False)
+        self.control = self.files = self.relay = None
+        self.memory = os.memfd_create("nodes")
+        self.shared = os.memfd_create("relay")
+        self.marker, self.next = None, os.urandom(32).hex()
+        self.holder = subprocess.Popen(["unshare", "-m", "sh", "-c", HOLDER],
+                                       stdout=subprocess.PIPE, text=True)
+        assert self.holder.stdout.readline() == "ready\n"
+        self.root = f"/proc/{self.holder.pid}/root"
+
+    def start_files(self):
+        config = {"shares": self.shares, "absent": [], "guest_uid": 1000, "guest_gid": 1000,
+                  "guard": None, "undo": False, "marker": self.marker,
+                  "next_marker": self.next, "memory": 5, "control": None, "state": None}
+        reading, writing = os.pipe()
+        self.files = spawn([BINARY], (self.ours.fileno(), reading, self.memory),
+                           stderr=self.log)
+        os.close(reading)
+        with os.fdopen(writing, "w") as file:
+            json.dump(config, file)
+        self.marker, self.next = self.next, os.urandom(32).hex()
+
+    def start_relay(self, again=False):
+        if self.control:
+            self.control.close()
+        self.control, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+        self.control.settimeout(20)
+        self.relay = spawn(["nsenter", "-t", str(self.holder.pid), "-m", RELAY,
+                            "again" if again else "new"],
+                           (self.theirs.fileno(), theirs.fileno(), self.shared),
+                           stderr=self.log)
+        theirs.close()
+
+    def tell(self, kind, body=b""):
+        self.control.send(MESSAGE.pack(kind, body))
+
+    def heard(self):
+        kind, body = MESSAGE.unpack(self.control.recv(4096))
+        return kind, body.split(b"\0")[0].decode()
+
+    def wait_ready(self):
+        kind, problem = self.heard()
+        assert kind == READY, kind
+        return problem
+
+    def path(self, name, index=0):
+        return self.root + self.shares[index]["guest_path"] + "/" + name
+
+    def kill_files(self):
+        self.files.kill()
+        self.files.wait()
+
+    def close(self):
+        """How the relay ended; 0 is in order."""
+        code = 0
+        if self.relay.poll() is None:
+            self.tell(FINISH)
+            try:
+                code = self.relay.wait(timeout=10)
+            except subprocess.TimeoutExpired:
+                self.relay.kill()
+                code = self.relay.wait()
+        self.files.send_signal(signal.SIGTERM)
+        ended = self.files.wait(timeout=10)
+        self.holder.kill()
+        self.holder.wait()
+        self.holder.stdout.close()
+        for item in (self.ours, self.theirs, self.control, self.log):
+            item.close()
+        os.close(self.memory)
+        os.close(self.shared)
+        return code or ended
+
+
+def started(shares, log):
+    machine = Machine(shares, log)
+    machine.start_files()
+    machine.start_relay()
+    return machine
+
+
+__all__ = ["Machine", "started", "share", "MARKER", "TAKEN", "READY", "FINISH"]

@@ -1,0 +1,234 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The files relay between this machine's kernel and the real bawn-files"""
+import errno
+import hashlib
+import os
+import shutil
+import threading
+import time
+
+import pytest
+
+from relay_machine import MARKER, TAKEN, share, started
+
+USER = 61234  # owns the share; shown as uid 1000
+
+
+@pytest.fixture
+def boot(tmp_path):
+    """A function that starts a machine with one share and more."""
+    if os.geteuid() != 0 or not os.path.exists("/dev/fuse"):
+        pytest.skip("needs root and /dev/fuse")
+    for folder in tmp_path.parents:
+        if folder.stat().st_uid == 0 and str(folder).startswith("/tmp/"):
+            folder.chmod(0o755)
+    host, machines = tmp_path / "host", []
+    host.mkdir()
+    os.chown(host, USER, USER)
+
+    def boot(more=(), **options):
+        shares = [share(host, guest_path=str(tmp_path / "inside"), **options), *more]
+        machine = started(shares, tmp_path / "log")
+        machines.append(machine)
+        machine.host, machine.tmp = str(host), str(tmp_path)
+        return machine
+
+    yield boot
+    codes = [machine.close() for machine in machines]
+    print((tmp_path / "log").read_text())
+    assert codes == [0] * len(codes)
+
+
+def digest(path):
+    with open(path, "rb") as file:
+        return hashlib.sha256(file.read()).hexdigest()
+
+
+def test_both_sides_see_the_same(boot):
+    machine = boot()
+    assert machine.wait_ready() == ""
+    data = os.urandom(5 << 20)
+    with open(machine.path("big"), "wb") as file:
+        file.write(data)
+    assert digest(f"{machine.host}/big") == hashlib.sha256(data).hexdigest()
+    assert os.stat(machine.path("big")).st_uid == 1000
+    assert os.stat(f"{machine.host}/big").st_uid == USER
+    shutil.copytree("/etc/alternatives", machine.path("tree"), symlinks=True)
+    assert sorted(os.listdir(f"{machine.host}/tree")) == sorted(os.listdir("/etc/alternatives"))
+    with open(f"{machine.host}/big", "r+b") as file:
+        file.write(b"edited")
+    deadline = time.monotonic() + 5
+    while time.monotonic() < deadline:
+        with open(machine.path("big"), "rb") as file:
+            if file.read(6) == b"edited":
+                return
+    pytest.fail("an edit on the host was not seen")
+
+
+def fill(path, count, size=4096):
+    """Files until an error; the names that were closed without one."""
+    done = []
+    for i in range(count):
+        try:
+            with open(f"{path}{i}", "wb", buffering=0) as file:
+                for _ in range(4):
+                    file.write(bytes([i % 251]) * size)
+        except OSError as error:
+            return done, error.errno
+        done.append(i)
+    return done, 0
+
+
+def test_an_error_of_a_write_is_told_by_close_or_fsync(boot):
+    machine = boot(quota_bytes=1 << 20)
+    assert machine.wait_ready() == ""
+    done, error = fill(machine.path("f"), 200)
+    assert error == errno.EDQUOT and done
+    for i in done:
+        with open(f"{machine.host}/f{i}", "rb") as file:
+            assert file.read() == bytes([i % 251]) * 16384
+    descriptor = os.open(machine.path("f0"), os.O_WRONLY | os.O_APPEND)
+    try:
+        with pytest.raises(OSError) as caught:
+            for _ in range(64):
+                os.write(descriptor, bytes(65536))
+            os.fsync(descriptor)
+        assert caught.value.errno == errno.EDQUOT
+        with pytest.raises(OSError):
+            os.close(os.dup(descriptor))  # what the first write met
+        os.close(os.dup(descriptor))  # and that is told once
+    finally:
+        os.close(descriptor)
+
+
+def test_a_killed_server_is_replaced_under_load(boot):
+    machine = boot()
+    assert machine.wait_ready() == ""
+    failures, stop = [], threading.Event()
+    held = open(machine.path("held"), "wb", buffering=0)  # pylint: disable=R1732
+
+    def work(number):
+        folder = machine.path(f"w{number}")
+        os.mkdir(folder)
+        count = 0
+        while not stop.is_set():
+            name = f"{folder}/{count}"
+            try:
+                with open(name, "wb") as file:
+                    file.write(f"{number} {count}\n".encode() * 3000)
+                with open(name, "rb") as file:
+                    if file.read() != f"{number} {count}\n".encode() * 3000:
+                        failures.append(f"{name}: content")
+            except OSError as error:
+                failures.append(f"{name}: {error}")
+            count += 1
+
+    threads = [threading.Thread(target=work, args=(i,)) for i in range(3)]
+    for thread in threads:
+        thread.start()
+    for i in range(6):
+        held.write(f"{i}\n".encode())
+        time.sleep(0.3)
+        machine.kill_files()
+        machine.start_files()
+        assert machine.wait_ready() == ""
+    stop.set()
+    for thread in threads:
+        thread.join(20)
+    held.write(b"end\n")
+    os.fsync(held.fileno())
+    held.close()
+    # A CREATE that was done and not answered may be refused the second time.
+    assert [text for text in failures if "File exists" not in text] == []
+    with open(f"{machine.host}/held", "rb") as file:
+        assert file.read() == b"0\n1\n2\n3\n4\n5\nend\n"
+    for number in range(3):
+        for name in os.listdir(f"{machine.host}/w{number}"):
+            with open(f"{machine.host}/w{number}/{name}", "rb") as file:
+                assert file.read() == f"{number} {name}\n".encode() * 3000
+
+
+def test_a_killed_relay_is_replaced(boot):
+    machine = boot()
+    assert machine.wait_ready() == ""
+    held = open(machine.path("held"), "wb", buffering=0)  # pylint: disable=R1732
+    held.write(b"before")
+    os.fsync(held.fileno())
+    machine.relay.kill()
+    machine.relay.wait()
+    with pytest.raises(OSError) as caught:
+        held.write(b"lost")
+        os.fsync(held.fileno())
+    assert caught.value.errno in (errno.ENOTCONN, errno.ECONNABORTED)
+    with pytest.raises(OSError):
+        held.close()
+    machine.start_relay(again=True)
+    assert machine.files.wait(timeout=10) != 0  # it was told something that is no record
+    machine.start_files()
+    assert machine.wait_ready() == ""
+    with open(machine.path("held"), "rb") as file:
+        assert file.read() == b"before"
+
+
+def test_shares_in_shares_files_and_overlays(boot, tmp_path):
+    for name in ("inner", "lower", "later"):
+        (tmp_path / name).mkdir()
+        (tmp_path / name / "file").write_text(name)
+        os.chown(tmp_path / name, USER, USER)
+    (tmp_path / "single").write_text("single\n")
+    os.chown(tmp_path / "single", USER, USER)
+    inside = str(tmp_path / "inside")
+    machine = boot([share(tmp_path / "inner", guest_path=inside + "/sub/inner", read_only=True),
+                    share(tmp_path / "single", guest_path="/run/one/file"),
+                    share(tmp_path / "lower", guest_path="/run/over", overlay=True)])
+    assert machine.wait_ready() == ""
+    with pytest.raises(OSError) as caught:
+        open(machine.path("new", 1), "w", encoding="ascii")
+    assert caught.value.errno == errno.EROFS
+    with open(machine.path("sub/inner/file"), encoding="ascii") as file:
+        assert file.read() == "inner"
+    with open(machine.root + "/run/one/file", "a", encoding="ascii") as file:
+        file.write("more\n")
+    assert (tmp_path / "single").read_text() == "single\nmore\n"
+    with open(machine.path("file", 3), "a", encoding="ascii") as file:
+        file.write(" changed")
+    os.mkdir(machine.path("made", 3))
+    assert (tmp_path / "lower/file").read_text() == "lower"
+    assert os.listdir(tmp_path / "lower") == ["file"]
+    assert sorted(os.listdir(machine.root + "/var/lib/bawn/overlay/3/upper")) == ["file", "made"]
+
+    # A planned restart: one more at the end, one gone; an open file goes on.
+    with open(machine.path("kept"), "w", encoding="ascii") as kept:
+        kept.write("one\n")
+        machine.shares[1]["gone"] = True
+        machine.shares.append(share(tmp_path / "later", guest_path="/run/later"))
+        machine.files.terminate()
+        assert machine.files.wait() == 0
+        machine.start_files()
+        assert machine.wait_ready() == ""
+        kept.write("two\n")
+    with open(f"{machine.host}/kept", encoding="ascii") as file:
+        assert file.read() == "one\ntwo\n"
+    with open(machine.path("file", 4), encoding="ascii") as file:
+        assert file.read() == "later"
+    assert os.listdir(machine.path("sub/inner")) == []
+
+
+def test_a_marker_of_pid_1_is_the_next_servers(boot):
+    machine = boot()
+    assert machine.wait_ready() == ""
+    machine.marker = os.urandom(32).hex()
+    machine.tell(MARKER, bytes.fromhex(machine.marker))
+    assert machine.heard()[0] == TAKEN
+    machine.kill_files()
+    machine.start_files()
+    assert machine.wait_ready() == ""
+    assert os.listdir(machine.path("")) == []
+
+
+def test_a_share_that_cannot_be_mounted_is_a_problem(boot, tmp_path):
+    (tmp_path / "other").mkdir()
+    machine = boot([share(tmp_path / "other", guest_path="/proc/nowhere/x")])
+    problem = machine.wait_ready()
+    assert "/proc/nowhere" in problem
+    assert os.listdir(machine.path("")) == []
