@@ -80,6 +80,6 @@ int main(int argc, char **argv)
 	result = serve(server, &err);
 	if (result < 0)
 		log_error("%s", err.text);
-	free(server);
+	/* Not freed: the worker's thread may be using it. */
 	return result < 0;
 }

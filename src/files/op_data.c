@@ -31,6 +31,7 @@ int op_read(struct op *op)
 	if (n < 0)
 		return -errno;
 	reply_grow(op->reply, (size_t)n);
+	ahead_read(op);
 	return 0;
 }
 
@@ -138,7 +139,7 @@ int op_fsync(struct op *op)
 		fd = node_fds_data(&op->server->fds, op->node, NODE_FD_WRITE);
 	if (fd < 0)
 		return fd;
-	return (data_only ? fdatasync(fd) : fsync(fd)) < 0 ? -errno : 0;
+	return worker_sync(op, fd, data_only ? WORKER_FDATASYNC : WORKER_FSYNC);
 }
 
 int op_fallocate(struct op *op)

@@ -43,6 +43,8 @@ struct listing {
 	int fd;
 	bool has_own;
 	size_t limit; /* of the body that the guest has room for */
+	uint64_t off; /* behind the last entry that was added */
+	bool full;
 };
 
 enum added {
@@ -108,6 +110,7 @@ static enum added add_plus(struct listing *listing,
 	struct op *op = listing->op;
 	struct reply_dirent dirent = shown(op, entry);
 	struct fuse_entry_out out = { 0 };
+	struct node *node;
 	struct statx st;
 
 	/* No reference may be given that is not delivered. */
@@ -117,8 +120,11 @@ static enum added add_plus(struct listing *listing,
 		if (entry_stat(op, op->node, entry->name, &st) != 0)
 			return SKIPPED;
 		/* Without a node the guest looks it up when it needs it. */
-		if (entry_give(op, op->node, entry->name, &st, &out, NULL) == 0)
+		if (entry_give(op, op->node, entry->name, &st, &out, &node) ==
+		    0) {
 			dirent.ino = out.attr.ino;
+			ahead_listed(op, node, &st);
+		}
 	}
 	reply_direntplus(op->reply, listing->limit, &out, &dirent);
 	return ADDED;
@@ -140,9 +146,13 @@ static int add_some(struct listing *listing, size_t ask, add_fn *add,
 		const struct host_entry *entry = (const void *)(entries + at);
 		enum added result = add(listing, entry);
 
-		if (result == FULL)
+		listing->full = result == FULL;
+		if (listing->full)
 			return 0;
-		*added += result == ADDED;
+		if (result == ADDED) {
+			listing->off = (uint64_t)entry->off;
+			++*added;
+		}
 		at += entry->len;
 	}
 	return (int)n;
@@ -204,12 +214,15 @@ static int list(struct op *op, size_t entry_cost, size_t limit, add_fn *add)
 	ask = listing.limit / entry_cost * 32 + ENTRY_LEAST;
 	if (ask > SERVER_ENTRIES_BYTES)
 		ask = SERVER_ENTRIES_BYTES;
+	ahead_list(op, in->offset == 0);
 	/* All of one turn may be hidden, which must not look like the end. */
 	do
 		n = add_some(&listing, ask, add, &added);
-	while (n > 0 && !added);
+	while (n > 0);
 	if (n == 0 && !added && listing.has_own)
 		return list_own(&listing, 0, add);
+	if (n == 0 && added && !listing.full && !listing.has_own)
+		ahead_end(op, listing.off);
 	return n < 0 && !added ? n : 0;
 }
 

@@ -155,5 +155,5 @@ int op_syncfs(struct op *op)
 
 	if (fd < 0)
 		return fd;
-	return syncfs(fd) < 0 ? -errno : 0;
+	return worker_sync(op, fd, WORKER_SYNCFS);
 }

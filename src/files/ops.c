@@ -138,10 +138,11 @@ int ops_serve(struct server *server, unsigned share, const void *bytes,
 	else
 		log_limited(LOG_LEVEL_WARN, "opcode %u: refused: errno %d",
 			    request.opcode, -result);
-	if (row->flags & OP_NO_REPLY)
+	if (row->flags & OP_NO_REPLY || result == OP_LATER)
 		return 0;
 	left = reply_end(&reply, share, request.unique, -result);
 	port_commit(&server->port, left);
+	ahead_send(server);
 	return 0;
 }
 

@@ -23,7 +23,9 @@ struct op {
 	struct reply *reply;
 };
 
-/* 0, with the body in op->reply, or a negative errno. */
+#define OP_LATER 1 /* somebody else answers */
+
+/* 0, with the body in op->reply, or a negative errno; or OP_LATER. */
 typedef int op_fn(struct op *op);
 
 /* One message. -1: it is none, the channel is to be given up. */

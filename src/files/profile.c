@@ -61,6 +61,8 @@ static const char *const syscalls[] = {
 	"fsync",
 	"fdatasync",
 	"syncfs",
+	/* … by a thread with a descriptor of its own */
+	"fcntl",
 	/* names */
 	"mkdirat",
 	"mknodat",
@@ -186,5 +188,7 @@ int profile_enter(struct server *server, struct error *err)
 	 * have died since, its channel tells. */
 	if (server->control.source.fd >= 0)
 		prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0);
+	if (worker_start(server, err) < 0)
+		return -1;
 	return isolate_syscalls(&profile, err);
 }

@@ -103,6 +103,7 @@ static void on_room(void *ctx)
 
 	watch_resume(server);
 	announce_send(server);
+	worker_answer(server);
 }
 
 static void on_end(void *ctx)
@@ -199,6 +200,8 @@ int server_init(struct server *server, struct loop *loop, int port_fd,
 	control_init(&server->control, control_fd);
 	server->control.on_mark = on_mark;
 	server->control.ctx = server;
+	if (worker_init(server, err) < 0)
+		return -1;
 	return watch_init(server, err);
 }
 
@@ -215,6 +218,7 @@ void server_release(struct server *server)
 	timer_stop(&server->sweep);
 	undo_release(server);
 	node_fds_drop_all(&server->fds);
+	loop_del(&server->worker.source);
 	watch_release(server);
 	announce_release(server);
 	port_release(&server->port);

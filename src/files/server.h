@@ -9,6 +9,7 @@
 #include <stdint.h>
 
 #include "base/loop.h"
+#include "files/ahead.h"
 #include "files/announce.h"
 #include "files/control.h"
 #include "files/node_fds.h"
@@ -19,6 +20,7 @@
 #include "files/shown.h"
 #include "files/undo.h"
 #include "files/watch.h"
+#include "files/worker.h"
 
 #define SERVER_ABSENT_MAX 64
 #define SERVER_ENTRIES_BYTES 32768
@@ -30,6 +32,8 @@ struct server {
 	struct port port;
 	struct watch watch;
 	struct announce announce;
+	struct ahead ahead;
+	struct worker worker;
 	struct timer sweep; /* runs while something is open for writing */
 	struct share shares[NODE_SHARES_MAX];
 	int root_fds[NODE_SHARES_MAX]; /* borrowed from shares */

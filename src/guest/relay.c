@@ -142,6 +142,7 @@ static void on_new_server(struct relay *relay)
 	stream_out_raw(&relay->shared->out, marker, sizeof(marker));
 	say_hello(relay);
 	pending_rewind(&relay->pending);
+	ahead_clear(&relay->ahead);
 }
 
 static void report_if_done(struct relay *relay)
@@ -222,7 +223,13 @@ static bool on_record(struct relay *relay, const struct record *record,
 		return record->share < relay->count &&
 		       relay_fuse_reply(relay, record->share, payload,
 					record->len);
+	case RECORD_AHEAD:
+		relay_fuse_ahead(relay, record->share, payload, record->len);
+		return true;
 	case RECORD_DROP:
+		ahead_clear(&relay->ahead);
+		relay_notify(relay, record, payload);
+		return true;
 	case RECORD_TICKET:
 		relay_notify(relay, record, payload);
 		return true;

@@ -8,11 +8,13 @@
  *  FLUSH      is ours alone
  *  FSYNC      its answer carries the error of an earlier write
  *  INTERRUPT  is answered ENOSYS: the kernel sends no more of them
+ * What was answered ahead is not passed on either, see relay_ahead.h.
  */
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/fuse.h>
 #include <string.h>
+#include <sys/uio.h>
 #include <unistd.h>
 
 #include "base/log.h"
@@ -42,6 +44,7 @@ void relay_fuse_init(struct relay *relay)
 {
 	pending_init(&relay->pending);
 	writes_init(&relay->writes, on_flushed, relay);
+	ahead_init(&relay->ahead);
 }
 
 void relay_fuse_over(struct relay *relay, unsigned share)
@@ -96,6 +99,45 @@ static void forget(struct relay *relay, unsigned share,
 	}
 }
 
+/* Beyond that it is not worth the search. */
+#define AHEAD_PENDING_MAX 64
+
+void relay_fuse_ahead(struct relay *relay, unsigned share, const uint8_t *bytes,
+		      size_t len)
+{
+	uint64_t node = ahead_node(bytes, len);
+
+	if (!node || relay->pending.count > AHEAD_PENDING_MAX)
+		return;
+	LIST_FOR_EACH(at, &relay->pending.order) {
+		const struct pending *pending =
+			LIST_ENTRY(at, struct pending, order);
+
+		if (pending->share == share &&
+		    ahead_changes(pending->bytes, pending->len, node))
+			return;
+	}
+	ahead_add(&relay->ahead, share, bytes, len);
+}
+
+static bool answer_ahead(struct relay *relay, unsigned share,
+			 const uint8_t *bytes, size_t len, uint64_t unique)
+{
+	struct fuse_out_header head = { .unique = unique };
+	struct ahead_answer found;
+	struct iovec iov[2];
+
+	if (!ahead_find(&relay->ahead, share, bytes, len, &found))
+		return false;
+	head.len = (uint32_t)(sizeof(head) + found.len);
+	iov[0] = (struct iovec){ &head, sizeof(head) };
+	iov[1] = (struct iovec){ (void *)(uintptr_t)found.bytes, found.len };
+	if (writev(relay->shares[share].fd, iov, 2) < 0)
+		log_limited(LOG_LEVEL_DEBUG, "answer: %s", strerror(errno));
+	ahead_used(&relay->ahead, share, bytes, len);
+	return true;
+}
+
 /* True when the request goes to the server. */
 static bool take_request(struct relay *relay, unsigned share,
 			 const uint8_t *bytes, size_t len)
@@ -105,7 +147,15 @@ static bool take_request(struct relay *relay, unsigned share,
 	int error;
 
 	memcpy(&head, bytes, sizeof(head));
+	ahead_drop_changed(&relay->ahead, share, bytes, len);
 	switch (head.opcode) {
+	case FUSE_READ:
+	case FUSE_READDIR:
+	case FUSE_READDIRPLUS:
+		if (answer_ahead(relay, share, bytes, len, head.unique))
+			return false;
+		pending_add(&relay->pending, share, bytes, len);
+		return true;
 	case FUSE_FORGET:
 	case FUSE_BATCH_FORGET:
 		forget(relay, share, &head, bytes, len);
@@ -198,6 +248,18 @@ static void pass_answer(struct relay *relay, const struct pending *pending,
 		log_limited(LOG_LEVEL_DEBUG, "answer: %s", strerror(errno));
 }
 
+/* Both kinds begin with the node. */
+static void drop_ahead(struct relay *relay, unsigned share,
+		       const uint8_t *bytes, size_t len)
+{
+	uint64_t node;
+
+	if (len < sizeof(struct fuse_out_header) + sizeof(node))
+		return;
+	memcpy(&node, bytes + sizeof(struct fuse_out_header), sizeof(node));
+	ahead_drop(&relay->ahead, share, node);
+}
+
 bool relay_fuse_reply(struct relay *relay, unsigned share, const uint8_t *bytes,
 		      size_t len)
 {
@@ -214,6 +276,7 @@ bool relay_fuse_reply(struct relay *relay, unsigned share, const uint8_t *bytes,
 	    (head.unique && head.error > 0))
 		return false;
 	if (!head.unique) {
+		drop_ahead(relay, share, bytes, len);
 		relay_notify(relay, &record, bytes);
 		return true;
 	}

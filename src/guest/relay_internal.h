@@ -14,6 +14,7 @@
 
 #include "base/list.h"
 #include "guest/relay.h"
+#include "guest/relay_ahead.h"
 #include "guest/relay_pending.h"
 #include "guest/relay_welcome.h"
 #include "guest/relay_writes.h"
@@ -51,6 +52,7 @@ struct relay {
 	struct stream_in in;
 	struct pending_table pending;
 	struct writes writes;
+	struct ahead_table ahead;
 	struct relay_share shares[WELCOME_SHARES_MAX];
 	unsigned count;
 	struct relay_notifier notifier;
@@ -85,6 +87,9 @@ void relay_fuse_init(struct relay *relay);
 void relay_fuse_pull(struct relay *relay, unsigned share);
 /* An answer or a notification; false when it is neither. */
 bool relay_fuse_reply(struct relay *relay, unsigned share, const uint8_t *bytes,
+		      size_t len);
+/* An answer to a request that may come. */
+void relay_fuse_ahead(struct relay *relay, unsigned share, const uint8_t *bytes,
 		      size_t len);
 /* The file system is gone: its number stands for nothing. */
 void relay_fuse_over(struct relay *relay, unsigned share);

@@ -82,8 +82,7 @@ static int mount_served(const struct relay_share *share, const char *path,
 		    "fd=%d,rootmode=%o,user_id=0,group_id=0,"
 		    "default_permissions,allow_other,max_read=1048576",
 		    ends->device, share->type);
-	if (mount(SOURCE, path, "fuse." SOURCE,
-		  MS_NOSUID | MS_NODEV | (read_only ? MS_RDONLY : 0), options))
+	if (mount(SOURCE, path, "fuse." SOURCE, MS_NOSUID | MS_NODEV, options))
 		return error_set(err, errno, "mount on %s", path);
 	/* From now on there is something to be read, and it must be. */
 	if (write(ends->report, &(char){ MOUNTED }, 1) < 0)
@@ -91,6 +90,12 @@ static int mount_served(const struct relay_share *share, const char *path,
 	close(ends->device);
 	if (stat(path, st))
 		return error_set(err, errno, "%s", path);
+	/* The mount is, not the file system: events are raised by changes. */
+	if (read_only &&
+	    mount(NULL, path, NULL,
+		  MS_REMOUNT | MS_BIND | MS_RDONLY | MS_NOSUID | MS_NODEV,
+		  NULL))
+		return error_set(err, errno, "read-only mount on %s", path);
 	set_read_ahead(st);
 	return 0;
 }

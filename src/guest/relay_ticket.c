@@ -1,10 +1,149 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * relay_ticket.c - operations that raise events, on the notifier's thread
+ *
+ * What a ticket names has happened on the host. Done here once more it raises
+ * the events that inotify would; the server answers and does nothing. Where it
+ * fails something changed again, and that has its own ticket.
  */
+#include "guest/relay_ticket.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/mount.h>
+#include <linux/openat2.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "base/own.h"
 #include "guest/relay_internal.h"
+
+/* A folder and a name in it. */
+struct place {
+	int folder; /* owned */
+	const char *name;
+};
+
+/*
+ * The root of the file system, also when something is mounted over parts of
+ * it, and writable also where the guest's users may not write: the server
+ * decides what happens.
+ */
+static int open_root(const struct relay_share *share)
+{
+	struct mount_attr attr = { .attr_clr = MOUNT_ATTR_RDONLY };
+	int fd = (int)syscall(SYS_open_tree, AT_FDCWD, share->path,
+			      OPEN_TREE_CLONE | OPEN_TREE_CLOEXEC);
+
+	if (fd >= 0 && (share->flags & RECORD_SHARE_READ_ONLY))
+		syscall(SYS_mount_setattr, fd, "", AT_EMPTY_PATH, &attr,
+			sizeof(attr));
+	return fd;
+}
+
+static int open_place(int root, char *path, struct place *place)
+{
+	struct open_how how = {
+		.flags = O_PATH | O_DIRECTORY | O_CLOEXEC,
+		.resolve =
+			RESOLVE_BENEATH | RESOLVE_NO_SYMLINKS | RESOLVE_NO_XDEV,
+	};
+	char *slash = strrchr(path, '/');
+
+	place->name = slash ? slash + 1 : path;
+	if (slash)
+		*slash = '\0';
+	place->folder = (int)syscall(SYS_openat2, root, slash ? path : ".",
+				     &how, sizeof(how));
+	return place->folder < 0 ? -1 : 0;
+}
+
+/* Both times are an attribute; the later one alone counts as a change. */
+static void touch(const struct place *at, bool both)
+{
+	struct timespec times[2] = { { .tv_nsec = both ? 0 : UTIME_OMIT },
+				     { .tv_nsec = 0 } };
+
+	utimensat(at->folder, at->name, times, AT_SYMLINK_NOFOLLOW);
+}
+
+static void open_and_close(const struct place *at)
+{
+	int fd = openat(at->folder, at->name,
+			O_WRONLY | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY |
+				O_CLOEXEC);
+
+	if (fd >= 0)
+		close(fd);
+}
+
+static int create(const struct place *at, mode_t type)
+{
+	if (type == S_IFDIR)
+		return mkdirat(at->folder, at->name, 0700);
+	if (type == S_IFLNK)
+		return symlinkat("x", at->folder, at->name);
+	return mknodat(at->folder, at->name, type | 0600, 0);
+}
+
+static void act(const struct ticket_record *ticket, const struct place *at,
+		const struct place *to)
+{
+	switch (ticket->kind) {
+	case TICKET_MODIFY:
+		touch(at, false);
+		break;
+	case TICKET_ATTRIB:
+		touch(at, true);
+		break;
+	case TICKET_CLOSE_WRITE:
+		if (ticket->type == S_IFREG)
+			open_and_close(at);
+		break;
+	case TICKET_CREATE:
+		/* Somebody found it before: then that is the news. */
+		if (create(at, ticket->type) && errno == EEXIST)
+			touch(at, true);
+		break;
+	case TICKET_REMOVE:
+		unlinkat(at->folder, at->name,
+			 ticket->type == S_IFDIR ? AT_REMOVEDIR : 0);
+		break;
+	case TICKET_RENAME:
+		renameat(at->folder, at->name, to->folder, to->name);
+		break;
+	default:
+		break;
+	}
+}
+
+static void do_again(const struct relay_share *share,
+		     struct ticket_record *ticket)
+{
+	AUTO_CLOSE int root = open_root(share);
+	struct place at = { -1, NULL }, to = { -1, NULL };
+
+	if (root >= 0 && !open_place(root, ticket->path, &at) &&
+	    (ticket->kind != TICKET_RENAME ||
+	     !open_place(root, ticket->path2, &to)))
+		act(ticket, &at, &to);
+	if (at.folder >= 0)
+		close(at.folder);
+	if (to.folder >= 0)
+		close(to.folder);
+}
 
 void relay_ticket(const struct relay *relay, unsigned share,
 		  const uint8_t *bytes, size_t len)
 {
+	struct ticket_record ticket;
+
+	if (ticket_record_decode(bytes, len, &ticket) < 0)
+		return;
+	do_again(&relay->shares[share], &ticket);
+	if (write(relay->ticket_fds[1], &ticket.number, sizeof(ticket.number)) <
+	    0)
+		return; /* the server's patience ends it */
 }

@@ -120,6 +120,8 @@ int seccomp_filter_load(const struct isolate_profile *profile,
 	/* 32-bit and x32 calls reach the kernel by other numbers. */
 	seccomp_attr_set(filter, SCMP_FLTATR_ACT_BADARCH,
 			 SCMP_ACT_KILL_PROCESS);
+	/* Threads that run already are not left out. */
+	seccomp_attr_set(filter, SCMP_FLTATR_CTL_TSYNC, 1);
 	if (add_rules(filter, profile, err) < 0)
 		return -1;
 	failed = seccomp_load(filter);

@@ -21,6 +21,7 @@ enum record_type {
 	RECORD_FUSE = 3,    /* both: one FUSE message */
 	RECORD_DROP = 4,    /* host: drop every cache of this share */
 	RECORD_TICKET = 5,  /* host: do it again; guest: done up to here */
+	RECORD_AHEAD = 6,   /* host: an answer before its request */
 
 	RECORD_TYPES,
 };

@@ -17,7 +17,7 @@ TOP = os.path.realpath(os.path.join(os.path.dirname(__file__), "..", ".."))
 BINARY = os.environ.get("BAWN_FILES",
                         os.path.join(TOP, os.environ.get("BAWN_BUILD", "build"),
                                      "src/files/bawn-files"))
-HELLO, WELCOME, FUSE, DROP, TICKET = 1, 2, 3, 4, 5
+HELLO, WELCOME, FUSE, DROP, TICKET, AHEAD = 1, 2, 3, 4, 5, 6
 OPS = {name: number for number, name in {
     1: "LOOKUP", 2: "FORGET", 3: "GETATTR", 4: "SETATTR", 5: "READLINK", 6: "SYMLINK",
     8: "MKNOD", 9: "MKDIR", 10: "UNLINK", 11: "RMDIR", 12: "RENAME", 13: "LINK", 14: "OPEN",
@@ -265,7 +265,9 @@ class Files:
                     if wanted(notice):
                         return notice
                 kind, index, payload = self.read_record()
-                assert kind == FUSE
+                if kind != FUSE:
+                    self.raw.append((kind, index, payload))
+                    continue
                 _, code, unique = OUT_HEADER.unpack_from(payload)
                 assert unique == 0
                 self.notices.append(Notice(index, code, payload[16:]))

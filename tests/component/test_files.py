@@ -431,14 +431,27 @@ def test_more_files_than_descriptors(place, files):
 
 
 def test_locked_down(place, files):
-    """No capability, no new privilege, seccomp on, the right user"""
-    with open(f"/proc/{files.process.pid}/status", encoding="ascii") as file:
-        status = dict(line.rstrip("\n").split(":\t", 1) for line in file if ":\t" in line)
-    assert status["NoNewPrivs"] == "1" and status["Seccomp"] == "2"
-    assert all(int(status[name], 16) == 0 for name in ("CapEff", "CapPrm", "CapInh", "CapAmb"))
-    assert status["Uid"].split()[0] == str(place.uid)
-    assert not any(os.readlink(f"/proc/{files.process.pid}/ns/{name}")
-                   == os.readlink(f"/proc/self/ns/{name}") for name in ("net", "ipc"))
+    """Each thread: no capability, no new privilege, seccomp on, the right user"""
+    tasks = os.listdir(f"/proc/{files.process.pid}/task")
+    assert len(tasks) == 2
+    for task in tasks:
+        top = f"/proc/{files.process.pid}/task/{task}"
+        with open(f"{top}/status", encoding="ascii") as file:
+            status = dict(line.rstrip("\n").split(":\t", 1) for line in file if ":\t" in line)
+        assert status["NoNewPrivs"] == "1" and status["Seccomp"] == "2"
+        assert all(int(status[name], 16) == 0 for name in ("CapEff", "CapPrm", "CapInh", "CapAmb"))
+        assert status["Uid"].split()[0] == str(place.uid)
+        assert not any(os.readlink(f"{top}/ns/{name}") == os.readlink(f"/proc/self/ns/{name}")
+                       for name in ("net", "ipc"))
+
+
+def test_many_syncs_at_once_are_all_answered(files):
+    """More than wait for the thread; the rest is done on the way"""
+    node = files.create("file").node
+    files.write(node, b"x")
+    calls = [files.send("FSYNC", node, struct.pack("<QII", 0, i % 2, 0)) for i in range(200)]
+    assert [files.receive(call)[0] for call in calls] == [0] * 200
+    assert files.call("FSYNC", node + (1 << 32), struct.pack("<QII", 0, 0, 0))[0] == errno.ESTALE
 
 
 def test_the_plain_kernel_version_is_refused(place):

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""bawn-files behind a real kernel: changes on the host raise inotify events inside"""
+"""Server and relay around a real kernel: host changes raise events, nothing read is old"""
 import os
 import subprocess
 import time
@@ -7,11 +7,19 @@ import time
 import pytest
 
 from inotify import Inotify
-from test_files_mount import mount  # noqa: F401, pylint: disable=unused-import
+from test_relay import USER, boot  # noqa: F401, pylint: disable=unused-import
 
 
 @pytest.fixture
-def events(mount):  # noqa: F811
+def mount(boot):  # noqa: F811
+    machine = boot()
+    assert machine.wait_ready() == ""
+    machine.inside = machine.path("")[:-1]
+    return machine
+
+
+@pytest.fixture
+def events(mount):
     watcher = Inotify(mount.inside)
     yield watcher
     watcher.close()
@@ -22,7 +30,7 @@ def put(path, text, how="w"):
         file.write(text)
 
 
-def test_every_kind_of_change_raises_its_event(mount, events):  # noqa: F811
+def test_every_kind_of_change_raises_its_event(mount, events):
     host, inside = mount.host, mount.inside
     put(f"{host}/f", "one")
     events.wait(("CREATE", "f"), ("MODIFY", "f"), ("CLOSE_WRITE", "f"))
@@ -50,7 +58,7 @@ def test_every_kind_of_change_raises_its_event(mount, events):  # noqa: F811
     assert sorted(os.listdir(inside)) == ["p"]
 
 
-def test_names_that_the_guest_never_saw_are_announced_too(mount, events):  # noqa: F811
+def test_names_that_the_guest_never_saw_are_announced_too(mount, events):
     for name in ("a", "b"):
         put(f"{mount.host}/{name}", "x")
     events.wait(("CLOSE_WRITE", "b"))
@@ -64,7 +72,7 @@ def test_names_that_the_guest_never_saw_are_announced_too(mount, events):  # noq
     assert os.listdir(mount.inside) == ["c"]
 
 
-def test_a_file_replaced_by_rename_tells_who_watches_it(mount, events):  # noqa: F811
+def test_a_file_replaced_by_rename_tells_who_watches_it(mount, events):
     host, inside = mount.host, mount.inside
     put(f"{host}/f", "old")
     events.wait(("CLOSE_WRITE", "f"))
@@ -84,7 +92,7 @@ def test_a_file_replaced_by_rename_tells_who_watches_it(mount, events):  # noqa:
     assert not os.path.exists(f"{inside}/f")
 
 
-def test_the_guests_own_changes_are_told_once(mount, events):  # noqa: F811
+def test_the_guests_own_changes_are_told_once(mount, events):
     outside = Inotify(mount.host)
     put(f"{mount.inside}/own", "x")
     outside.wait(("CREATE", "own"), ("MODIFY", "own"))
@@ -98,7 +106,7 @@ def test_the_guests_own_changes_are_told_once(mount, events):  # noqa: F811
                      ("MOVED_FROM", "own"), ("MOVED_TO", "own2"), ("DELETE", "own2")]
 
 
-def test_tail_follows_and_bulk_changes_end_true(mount, events):  # noqa: F811
+def test_tail_follows_and_bulk_changes_end_true(mount, events):
     put(f"{mount.host}/log", "first\n")
     events.wait(("CLOSE_WRITE", "log"))
     with subprocess.Popen(["tail", "-n", "1", "-f", f"{mount.inside}/log"],
@@ -122,3 +130,51 @@ def test_tail_follows_and_bulk_changes_end_true(mount, events):  # noqa: F811
         seen = {name: open(f"{mount.inside}/{name}", encoding="ascii").read()
                 for name in os.listdir(mount.inside)}
         assert seen == expected
+
+
+def test_a_read_only_share_raises_events_and_stays_as_it_is(boot):  # noqa: F811
+    machine = boot(read_only=True)
+    assert machine.wait_ready() == ""
+    watcher = Inotify(machine.path(""))
+    put(f"{machine.host}/f", "one")
+    watcher.wait(("CREATE", "f"), ("MODIFY", "f"), ("CLOSE_WRITE", "f"))
+    with pytest.raises(OSError):
+        put(machine.path("g"), "x")
+    os.unlink(f"{machine.host}/f")
+    watcher.wait(("DELETE", "f"))
+    watcher.close()
+
+
+def test_what_was_sent_ahead_is_never_old(mount):
+    """All files of a folder come with the first one: change them at that moment"""
+    names = [f"f{i}" for i in range(40)]
+    for turn in range(5):
+        top = f"{mount.host}/t{turn}"
+        os.mkdir(top)
+        for name in names:
+            put(f"{top}/{name}", "old" * 50)
+            os.chown(f"{top}/{name}", USER, USER)
+        os.chown(top, USER, USER)
+        inside = f"{mount.inside}/t{turn}"
+        assert sorted(os.listdir(inside)) == sorted(names)
+        with open(f"{inside}/f0", encoding="ascii") as file:
+            file.read()
+        # From within: what was written is what is read, at once.
+        for name in names[1:20]:
+            put(f"{inside}/{name}", f"new {name}")
+            with open(f"{inside}/{name}", encoding="ascii") as file:
+                assert file.read() == f"new {name}"
+        # From outside: after a moment.
+        for name in names[20:]:
+            put(f"{top}/{name}", f"host {name}")
+        time.sleep(0.3)
+        for name in names[20:]:
+            with open(f"{inside}/{name}", encoding="ascii") as file:
+                assert file.read() == f"host {name}"
+        for name in names[1:20]:
+            with open(f"{top}/{name}", encoding="ascii") as file:
+                assert file.read() == f"new {name}"
+        os.unlink(f"{inside}/f1")
+        put(f"{top}/later", "x")
+        time.sleep(0.1)
+        assert sorted(os.listdir(inside)) == sorted({*names, "later"} - {"f1"})

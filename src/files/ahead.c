@@ -1,0 +1,166 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * ahead.c - answers to what the guest will most likely ask next
+ */
+#include "files/ahead.h"
+
+#include <linux/fuse.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "files/ops.h"
+#include "proto/cursor.h"
+
+#define HEAD_BYTES (RECORD_HEADER_BYTES + 24)
+/* Answers to real questions have to fit as well. */
+#define ROOM_BYTES (2U << 20)
+
+static struct ahead_folder *find_folder(struct ahead *ahead, unsigned share,
+					uint64_t id)
+{
+	for (unsigned i = 0; i < AHEAD_FOLDERS; i++) {
+		struct ahead_folder *folder = &ahead->folders[i];
+
+		if (folder->id == id && folder->share == share)
+			return folder;
+	}
+	return NULL;
+}
+
+void ahead_list(struct op *op, bool first)
+{
+	struct ahead *ahead = &op->server->ahead;
+	uint64_t id = op->request->node;
+	struct ahead_folder *folder = find_folder(ahead, op->share_index, id);
+
+	ahead->list = NULL;
+	if (op->node->watch < 0)
+		return;
+	if (!first) {
+		ahead->list = folder;
+		return;
+	}
+	if (!folder)
+		folder = &ahead->folders[ahead->next++ % AHEAD_FOLDERS];
+	folder->id = id;
+	folder->share = (uint8_t)op->share_index;
+	folder->count = folder->sent = 0;
+	ahead->list = folder;
+}
+
+void ahead_listed(struct op *op, struct node *node, const struct statx *st)
+{
+	struct ahead_folder *folder = op->server->ahead.list;
+
+	if (!folder || folder->id != op->request->node ||
+	    folder->count == AHEAD_FILES || !S_ISREG(st->stx_mode) ||
+	    st->stx_size == 0 || st->stx_size > AHEAD_FILE_BYTES ||
+	    st->stx_nlink > 1)
+		return;
+	folder->files[folder->count++] = node_table_id(op->server->nodes, node);
+}
+
+static uint8_t *begin(struct server *server, size_t room, uint32_t opcode,
+		      uint64_t node, uint64_t offset)
+{
+	size_t left;
+	uint8_t *start = port_room(&server->port, &left);
+	struct writer w;
+
+	if (left < room)
+		return NULL;
+	w = writer_over(start + RECORD_HEADER_BYTES,
+			HEAD_BYTES - RECORD_HEADER_BYTES);
+	writer_u32(&w, opcode);
+	writer_u32(&w, 0);
+	writer_u64(&w, node);
+	writer_u64(&w, offset);
+	return start;
+}
+
+static void finish(struct server *server, uint8_t *start, unsigned share,
+		   size_t len)
+{
+	struct record record = { .type = RECORD_AHEAD,
+				 .share = (uint8_t)share };
+
+	record.len = (uint32_t)(HEAD_BYTES - RECORD_HEADER_BYTES + len);
+	record_encode(&record, start);
+	port_commit(&server->port, HEAD_BYTES + len);
+}
+
+void ahead_end(struct op *op, uint64_t offset)
+{
+	struct ahead *ahead = &op->server->ahead;
+
+	if (op->node->watch < 0)
+		return;
+	ahead->end = op->request->node;
+	ahead->end_offset = offset;
+	ahead->end_share = (uint8_t)op->share_index;
+}
+
+static void send_end(struct server *server)
+{
+	struct ahead *ahead = &server->ahead;
+	uint8_t *start = begin(server, ROOM_BYTES, FUSE_READDIR, ahead->end,
+			       ahead->end_offset);
+
+	ahead->end = 0;
+	if (start)
+		finish(server, start, ahead->end_share, 0);
+}
+
+void ahead_read(struct op *op)
+{
+	struct server *server = op->server;
+	struct node *parent = node_parent(server->nodes, op->node);
+	struct ahead_folder *folder;
+
+	if (op->request->in.read.offset || !parent || parent->watch < 0)
+		return;
+	folder = find_folder(&server->ahead, op->share_index,
+			     node_table_id(server->nodes, parent));
+	if (folder && folder->sent < folder->count)
+		server->ahead.turn = folder;
+}
+
+/* Bytes sent; 0: not this one. */
+static size_t send_file(struct server *server, unsigned share, uint64_t id)
+{
+	struct node *node = node_table_by_id(server->nodes, share, id);
+	uint8_t *start;
+	ssize_t n;
+	int fd;
+
+	if (!node || (node->flags & NODE_ORPHAN))
+		return 0;
+	node_fds_begin_request(&server->fds);
+	fd = node_fds_data(&server->fds, node, NODE_FD_READ);
+	if (fd < 0)
+		return 0;
+	start = begin(server, ROOM_BYTES, FUSE_READ, id, 0);
+	if (!start)
+		return 0;
+	n = pread(fd, start + HEAD_BYTES, AHEAD_FILE_BYTES + 1, 0);
+	/* It must be whole. */
+	if (n <= 0 || n > (ssize_t)AHEAD_FILE_BYTES)
+		return 0;
+	finish(server, start, share, (size_t)n);
+	return (size_t)n;
+}
+
+void ahead_send(struct server *server)
+{
+	struct ahead_folder *folder = server->ahead.turn;
+	size_t sent = 0;
+
+	if (server->ahead.end)
+		send_end(server);
+	server->ahead.turn = NULL;
+	if (!folder)
+		return;
+	while (folder->sent < folder->count && sent < AHEAD_TURN_BYTES)
+		sent += send_file(server, folder->share,
+				  folder->files[folder->sent++]);
+}
