@@ -204,6 +204,15 @@ void text_printable(const char *src, size_t len, char *dst, size_t size)
 	dst[used] = '\0';
 }
 
+uint64_t text_hash(const char *text)
+{
+	uint64_t hash = 14695981039346656037ULL;
+
+	while (*text)
+		hash = (hash ^ (uint8_t)*text++) * 1099511628211ULL;
+	return hash;
+}
+
 void text_hex(const void *bytes, size_t len, char *dst)
 {
 	static const char digits[] = "0123456789abcdef";

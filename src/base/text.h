@@ -26,6 +26,8 @@ void text_from_size(uint64_t bytes, char *dst, size_t size);
  * broken UTF-8 become "\xNN". Always terminated; cut with "..." if too long.
  */
 void text_printable(const char *src, size_t len, char *dst, size_t size);
+/* FNV-1a; for tables and names, never against somebody who chooses text. */
+uint64_t text_hash(const char *text);
 /* lower-case hex of len bytes; dst has 2*len+1 bytes. */
 void text_hex(const void *bytes, size_t len, char *dst);
 /* exactly 2*len hex digits; -1 otherwise. */

@@ -27,6 +27,7 @@ const struct command *const command_rows[] = {
 	&command_inspect,
 	&command_mount,
 	&command_umount,
+	&command_review,
 	&command_env,
 	&command_logs,
 	&command_events,
@@ -54,7 +55,8 @@ const struct command *const command_rows[] = {
 		.max_words = COMMAND_ANY_WORDS                                \
 	}
 
-/* clang-format off: one a line, for those who change it */
+/* One a line, for those who change it. */
+/* clang-format off */
 const struct command commands_later[] = {
 	LATER("apply"),
 	LATER("checkpoint"),
@@ -69,7 +71,6 @@ const struct command commands_later[] = {
 	LATER("ports"),
 	LATER("reset"),
 	LATER("restore"),
-	LATER("review"),
 	LATER("save"),
 	LATER("secret"),
 	LATER("top"),

@@ -45,6 +45,7 @@ extern const struct command command_mount;
 extern const struct command command_options;
 extern const struct command command_prune;
 extern const struct command command_remove_later;
+extern const struct command command_review;
 extern const struct command command_rm;
 extern const struct command command_run;
 extern const struct command command_stop;

@@ -17,6 +17,7 @@
 #include "cli/hidden.h"
 #include "cli/share_parse.h"
 #include "cli/store.h"
+#include "state/guard_file.h"
 #include "state/paths.h"
 
 #define FILES_FILE "files.json"
@@ -81,12 +82,48 @@ static json_t *absent_json(const struct share_list *shares)
 	return absent;
 }
 
-static json_t *wrap(const struct sandbox_record *record, json_t *shares)
+static json_t *texts_json(char **texts, size_t count)
 {
-	return json_pack("{s:o, s:o, s:i, s:i, s:n, s:b}", "shares", shares,
+	json_t *array = json_array();
+
+	for (size_t i = 0; i < count; i++)
+		json_array_append_new(array, json_string(texts[i]));
+	return array;
+}
+
+/* What the guest must not plant, where it writes to the host at all. */
+static json_t *guard_json(const struct sandbox_record *record,
+			  struct error *err)
+{
+	struct guard_file file;
+	json_t *guard;
+
+	if (strcmp(record->mode, "direct"))
+		return json_null();
+	if (guard_file_load(&file, err) < 0)
+		return NULL;
+	guard = json_pack("{s:o, s:o}", "held",
+			  texts_json(file.held, file.held_count), "shown",
+			  texts_json(file.shown, file.shown_count));
+	guard_file_release(&file);
+	if (!guard)
+		error_set(err, EILSEQ, "guard");
+	return guard;
+}
+
+static json_t *wrap(const struct sandbox_record *record, json_t *shares,
+		    struct error *err)
+{
+	json_t *guard = guard_json(record, err);
+
+	if (!guard) {
+		json_decref(shares);
+		return NULL;
+	}
+	return json_pack("{s:o, s:o, s:i, s:i, s:o, s:b}", "shares", shares,
 			 "absent", absent_json(&record->shares), "guest_uid",
-			 AGENT_UID, "guest_gid", AGENT_GID, "guard", "undo",
-			 false);
+			 AGENT_UID, "guest_gid", AGENT_GID, "guard", guard,
+			 "undo", false);
 }
 
 static json_t *make_shares(const struct sandbox_record *record,
@@ -109,7 +146,7 @@ json_t *files_config_make(const struct sandbox_record *record,
 {
 	json_t *shares = make_shares(record, err);
 
-	return shares ? wrap(record, shares) : NULL;
+	return shares ? wrap(record, shares, err) : NULL;
 }
 
 static bool same_text(const json_t *a, const json_t *b, const char *key)
@@ -169,7 +206,7 @@ json_t *files_config_follow(const struct sandbox_record *record,
 			  SHARE_LIST_MAX);
 		return NULL;
 	}
-	return wrap(record, TAKE_PTR(shares));
+	return wrap(record, TAKE_PTR(shares), err);
 }
 
 json_t *files_config_load(const struct sandbox *sandbox, struct error *err)

@@ -56,14 +56,11 @@ static int open_in(const struct shadow *shadow, const char *path,
 
 void shadow_init(struct shadow *shadow, int state_fd, const char *host_path)
 {
-	uint64_t hash = 14695981039346656037ULL;
 	struct stat st;
 
-	while (*host_path)
-		hash = (hash ^ (uint8_t)*host_path++) * 1099511628211ULL;
 	*shadow = (struct shadow){ .state_fd = state_fd };
 	text_format(shadow->root, sizeof(shadow->root), "shadow/%016llx",
-		    (unsigned long long)hash);
+		    (unsigned long long)text_hash(host_path));
 	shadow->used = fstatat(state_fd, shadow->root, &st, 0) == 0;
 }
 

@@ -19,19 +19,11 @@
 
 #define FILE_NAME "shown"
 
-static uint64_t hash_of(const char *text)
-{
-	uint64_t hash = 14695981039346656037ULL;
-
-	while (*text)
-		hash = (hash ^ (uint8_t)*text++) * 1099511628211ULL;
-	return hash ? hash : 1;
-}
-
 /* False: it was there. */
-static bool remember(struct shown *shown, uint64_t hash)
+static bool remember(struct shown *shown, const char *line)
 {
-	size_t at = hash % SHOWN_SLOTS;
+	uint64_t hash = text_hash(line) | 1; /* 0 is a free slot */
+	size_t at = (hash >> 1) % SHOWN_SLOTS;
 
 	while (shown->seen[at] && shown->seen[at] != hash)
 		at = (at + 1) % SHOWN_SLOTS;
@@ -56,7 +48,7 @@ static void load(struct shown *shown)
 			if (byte[i])
 				continue;
 			line[len - 1] = '\0';
-			remember(shown, hash_of(line));
+			remember(shown, line);
 			len = 0;
 		}
 	}
@@ -96,7 +88,7 @@ void shown_note(struct shown *shown, const struct share *share,
 		return;
 	if (text_format(line, sizeof(line), "%s/%s",
 			share->shadow.root + strlen("shadow/"), path) < 0 ||
-	    !remember(shown, hash_of(line)))
+	    !remember(shown, line))
 		return;
 	if (fileio_write_all(shown->fd, line, strlen(line) + 1, &err) < 0)
 		log_limited(LOG_LEVEL_WARN, "list of shown files: %s",

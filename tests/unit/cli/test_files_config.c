@@ -122,6 +122,14 @@ static void only_direct_mode_writes_to_the_host(void)
 	CHECK(flag(share_at(files, 0), "overlay"));
 	CHECK(!flag(share_at(files, 1), "overlay"));
 	CHECK(!flag(share_at(files, 2), "overlay"));
+	CHECK(json_is_null(json_object_get(files, "guard")));
+	json_decref(files);
+	record.mode = "direct";
+	files = files_config_make(&record, &err);
+	REQUIRE(files);
+	CHECK(!flag(share_at(files, 0), "read_only"));
+	CHECK(json_array_size(json_object_get(json_object_get(files, "guard"),
+					      "held")) > 50);
 	json_decref(files);
 }
 
