@@ -10,6 +10,8 @@
 #include "base/mem.h"
 
 #define IN_BYTES (2 * STREAM_RECORD_MAX)
+/* So many bytes of a marker cannot be there by chance. */
+#define MARKER_LIKELY 6
 
 void stream_in_init(struct stream_in *in)
 {
@@ -50,24 +52,42 @@ static void remember_tail(struct stream_in *in, const uint8_t *bytes,
 	in->tail_len = keep;
 }
 
+/* How many of the last bytes may be the beginning of this marker. */
+static size_t count_likely(const struct stream_in *in,
+			   const uint8_t marker[RECORD_MARKER_BYTES])
+{
+	const uint8_t *end = in->tail + in->tail_len;
+
+	for (size_t len = in->tail_len; len >= MARKER_LIKELY; len--) {
+		if (*(end - len) == marker[0] &&
+		    !memcmp(end - len, marker, len))
+			return len;
+	}
+	return 0;
+}
+
 bool stream_in_added(struct stream_in *in, size_t len,
 		     const uint8_t (*markers)[RECORD_MARKER_BYTES],
 		     unsigned marker_count)
 {
 	remember_tail(in, in->bytes + in->len, len);
 	in->len += len;
+	in->held = 0;
 	for (unsigned i = 0; i < marker_count; i++) {
-		size_t marker = sizeof(in->tail), held = in->len - in->done;
+		size_t likely = count_likely(in, markers[i]);
+		size_t have = in->len - in->done;
 
-		if (in->tail_len < marker ||
-		    memcmp(in->tail, markers[i], marker) != 0)
+		/* It could fill up what its predecessor left half sent. */
+		if (likely > in->held)
+			in->held = likely < have ? likely : have;
+		if (likely < RECORD_MARKER_BYTES)
 			continue;
-		/* Its beginning may have passed as something else. */
-		in->len -= held < marker ? held : marker;
+		in->len -= in->held;
+		in->held = 0;
 		return true;
 	}
 	if (in->deaf)
-		in->len = in->done = 0;
+		in->len = in->done = in->held = 0;
 	return false;
 }
 
@@ -75,7 +95,7 @@ bool stream_in_next(struct stream_in *in, struct record *record,
 		    const uint8_t **payload)
 {
 	const uint8_t *head = in->bytes + in->done;
-	size_t have = in->len - in->done;
+	size_t have = in->len - in->done - in->held;
 
 	if (in->deaf || have < RECORD_HEADER_BYTES)
 		return false;
@@ -92,7 +112,7 @@ bool stream_in_next(struct stream_in *in, struct record *record,
 
 void stream_in_reset(struct stream_in *in)
 {
-	in->len = in->done = in->tail_len = 0;
+	in->len = in->done = in->held = in->tail_len = 0;
 	in->deaf = false;
 }
 

@@ -23,6 +23,7 @@ struct stream_in {
 	uint8_t *bytes; /* owned */
 	size_t len;
 	size_t done; /* handed out already */
+	size_t held; /* at the end: may be the beginning of a marker */
 	bool deaf;   /* not records: drops everything up to a marker */
 	size_t tail_len;
 	uint8_t tail[RECORD_MARKER_BYTES]; /* the last that came */
