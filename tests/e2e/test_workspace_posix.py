@@ -1,0 +1,108 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The shared folder behaves as a folder, and both sides see one"""
+import os
+import shutil
+import stat
+import subprocess
+
+import pytest
+
+from bawn import ROOT, SOAK, wait
+
+PROBE = os.environ.get("BAWN_TEST_LIB", "/nonexistent") + "/posix_probe"
+ENTRIES = 100000 if SOAK else 5000
+
+
+@pytest.fixture(scope="module")
+def shared(session, tmp_path_factory):
+    """A sandbox and the folder that it shares."""
+    folder = tmp_path_factory.mktemp("shared")
+    shutil.copy(PROBE, folder / "probe")
+    (folder / "many").mkdir()
+    for i in range(ENTRIES):
+        (folder / "many" / f"entry-{i}").touch()
+    name = "t-posix"
+    session("create", "--name", name, "-t", "tiny", "-m", "256M", "--cpus", "1", "shell",
+            str(folder), timeout=120)
+    yield name, str(folder)
+    session.raw("rm", "-f", name)
+
+
+@pytest.mark.parametrize("user", ["agent", "root"])
+def test_what_programs_rely_on_works(session, shared, user):
+    name, folder = shared
+    inside = f"{folder}/as-{user}"
+    session("exec", "-u", user, name, "mkdir", inside)
+    result = session.raw("exec", "-u", user, name, f"{folder}/probe", inside, timeout=120)
+    assert result.code == 0, result
+    assert result.out.count("ok ") == len(result.out.splitlines()) > 15
+    # What it left is the host user's, and without any dangerous bit.
+    owner = os.stat(folder)
+    for path, folders, files in os.walk(inside):
+        for entry in folders + files:
+            st = os.lstat(f"{path}/{entry}")
+            assert (st.st_uid, st.st_gid) == (owner.st_uid, owner.st_gid), f"{path}/{entry}"
+            assert not st.st_mode & (stat.S_ISUID | stat.S_ISGID), f"{path}/{entry}"
+    with open(f"{inside}/shared_maps_are_files/map", "rb") as file:
+        data = file.read()
+    assert data[:10] == b"fromlate89" and data[4096:4100] == b"both"
+    assert data[8192:8196] == b"map!"
+    assert os.stat(f"{inside}/times_have_nanoseconds/times").st_mtime_ns == 1500000000987654321
+
+
+def test_both_sides_see_each_others_changes(session, shared):
+    name, folder = shared
+    listed = session.sh(name, f"ls {folder}/many | wc -l; ls -l {folder}/many | wc -l",
+                        timeout=300 if SOAK else 60)
+    assert listed.split() == [str(ENTRIES), str(ENTRIES + 1)]
+    assert session.sh(name, f"stat -c '%U %G %a' {folder}/probe").startswith("agent agent")
+    with open(f"{folder}/edited", "w", encoding="ascii") as file:
+        file.write("first\n")
+    assert session.sh(name, f"cat {folder}/edited") == "first"
+    waiting = session.popen("exec", name, "sh", "-c",
+                            f"until grep -q second {folder}/edited; do sleep 0.1; done; "
+                            f"until ! test -e {folder}/removed; do sleep 0.1; done; "
+                            f"echo seen > {folder}/answer")
+    with open(f"{folder}/removed", "w", encoding="ascii"):
+        pass
+    with open(f"{folder}/edited", "a", encoding="ascii") as file:
+        file.write("second\n")
+    os.rename(f"{folder}/removed", f"{folder}/renamed")
+    assert waiting.wait(timeout=10) == 0, waiting.stderr.read()
+    waiting.stdout.close()
+    waiting.stderr.close()
+    with open(f"{folder}/answer", encoding="ascii") as file:
+        assert file.read() == "seen\n"
+
+
+def relay_of(session, name):
+    return session.sh(name, "for p in /proc/[0-9]*; do read c < $p/comm && "
+                            "test \"$c\" = bawn-relay && echo ${p#/proc/}; done; true")
+
+
+def test_a_killed_relay_comes_back(session, shared):
+    name, folder = shared
+    before = relay_of(session, name)
+    assert before.isdigit()
+    out = session.sh(name, f"exec 3>{folder}/held; echo one >&3; sync; kill -9 {before}; "
+                           "echo two >&3 || echo refused; exec 3>&- || true", timeout=30)
+    assert "refused" in out
+    wait(lambda: session.raw("exec", name, "cat", f"{folder}/edited").code == 0, 20,
+         "the folder is back")
+    assert relay_of(session, name) not in ("", before)
+    assert session.sh(name, f"cat {folder}/held") == "one"
+
+
+def test_what_was_written_is_there_after_a_stop(session, shared):
+    name, folder = shared
+    session.sh(name, f"dd if=/dev/urandom of={folder}/large bs=64k count=64 2>/dev/null; "
+                     f"md5sum < {folder}/large > {folder}/sum")
+    session("stop", name, timeout=60)
+    with open(f"{folder}/sum", encoding="ascii") as file:
+        said = file.read().split()[0]
+    found = subprocess.run(["md5sum", f"{folder}/large"], capture_output=True, text=True,
+                           check=True).stdout.split()[0]
+    assert found == said
+    assert session.sh(name, f"md5sum < {folder}/large").split()[0] == said
+    if ROOT:
+        assert os.stat(f"{folder}/large").st_uid == os.stat(folder).st_uid
