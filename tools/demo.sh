@@ -35,6 +35,16 @@ for name in "$one" "$two"; do
 		'echo "$(hostname): machine-id $(cat /etc/machine-id)"'
 done
 
+step "this folder is in there, at the same path, both ways"
+"$bawn" exec "$one" pwd
+file=.demo-$$
+trap '"$bawn" rm -f "$one" "$two" >/dev/null 2>&1 || true; rm -f "$file"' EXIT
+echo "written outside" >"$file"
+"$bawn" exec "$one" cat "$file"
+"$bawn" exec "$two" sh -c "echo 'written inside' > $file"
+cat "$file"
+rm -f "$file"
+
 step "exec passes bytes and exit codes through"
 echo 'typed outside' | "$bawn" exec -i "$one" tr a-z A-Z
 code=0

@@ -70,7 +70,7 @@ static const struct option_row rows[] = {
 	{ "user", 'u', OPTION_VALUE, "USER[:GROUP]",
 	  "run as this user, by name or number (agent)", NULL, OPTION_HERE },
 	{ "workdir", 'w', OPTION_VALUE, "DIR",
-	  "start in this folder of the sandbox (the user's home)", NULL,
+	  "start in this folder of the sandbox (the workspace)", NULL,
 	  OPTION_HERE },
 	{ "env", 'e', OPTION_LIST, "KEY=VALUE",
 	  "a variable; KEY alone takes the host's value", NULL, OPTION_HERE },

@@ -97,20 +97,35 @@ static int get_ready(const struct options *options, struct ready *ready,
 	return add_variables(&ready->sandbox, variables, err);
 }
 
+/* What is shared although the user did not name it. */
+static void say_what_is_added(const struct ready *ready)
+{
+	const struct share_list *shares = &ready->sandbox.record.shares;
+	char shown[256];
+
+	if (!ready->created.is_new)
+		return;
+	progress_view_clear();
+	for (size_t i = 0; i < shares->count; i++) {
+		const char *path = shares->items[i].host;
+
+		if (!shares->items[i].added)
+			continue;
+		text_printable(path, strlen(path), shown, sizeof(shown));
+		fprintf(stderr,
+			"bawn: %s is shared too, the repository of this work "
+			"tree\n",
+			shown);
+	}
+}
+
 /* One line on what a sandbox does not have yet. */
 static void say_what_is_missing(const struct ready *ready)
 {
-	const char *folder = ready->sandbox.record.shares.items[0].host;
-	char shown[256];
-
 	if (!ready->created.is_new && !isatty(2))
 		return;
 	progress_view_clear();
-	text_printable(folder, strlen(folder), shown, sizeof(shown));
-	fprintf(stderr,
-		"bawn: %s is noted but not shared yet, and there is no network "
-		"yet\n",
-		shown);
+	fprintf(stderr, "bawn: there is no network in the sandbox yet\n");
 }
 
 static int start_ready(struct ready *ready, enum start_wait wait,
@@ -165,6 +180,7 @@ static int run(const struct options *options, struct error *err)
 	removes = ready.created.owner >= 0;
 	if (removes)
 		guard_remove(ready.sandbox.record.name);
+	say_what_is_added(&ready);
 	say_what_is_missing(&ready);
 	result = attach(&ready, options, &let_go, err);
 	if (removes && !let_go &&
@@ -181,8 +197,10 @@ static int create(const struct options *options, struct error *err)
 	AUTO_READY struct ready ready = READY_INIT;
 	AUTO_START struct start start = START_INIT;
 
-	if (get_ready(options, &ready, err) < 0 ||
-	    start_ready(&ready, START_WAIT, &start, err) < 0)
+	if (get_ready(options, &ready, err) < 0)
+		return -1;
+	say_what_is_added(&ready);
+	if (start_ready(&ready, START_WAIT, &start, err) < 0)
 		return -1;
 	printf("%s\n", ready.sandbox.record.name);
 	return 0;

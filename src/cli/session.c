@@ -6,8 +6,10 @@
 
 #include <errno.h>
 #include <string.h>
+#include <sys/stat.h>
 
 #include "base/error.h"
+#include "base/mem.h"
 #include "base/own.h"
 #include "base/text.h"
 #include "cli/agent.h"
@@ -38,8 +40,25 @@ static int refused(const char *program, const struct session_wish *wish,
 				 wish->user ? wish->user : "agent");
 	if (!strcmp(refusal->stage, "folder"))
 		return error_set(err, code, "folder %s of the sandbox",
-				 wish->folder ? wish->folder : "~");
+				 wish->folder ? wish->folder
+					      : "of the workspace");
 	return -1;
+}
+
+/* Where a session starts: the workspace, or the folder of a single file. */
+static char *workspace_folder(const struct sandbox *sandbox)
+{
+	const struct share_list *shares = &sandbox->record.shares;
+	char *path = xstrdup(shares->count ? shares->items[0].guest : "");
+	struct stat st;
+	char *slash;
+
+	if (!shares->count || stat(shares->items[0].host, &st) < 0 ||
+	    S_ISDIR(st.st_mode))
+		return path;
+	slash = strrchr(path, '/');
+	slash[slash == path] = '\0';
+	return path;
 }
 
 static int run(const struct sandbox *sandbox, struct start *start,
@@ -51,11 +70,13 @@ static int run(const struct sandbox *sandbox, struct start *start,
 	char **env =
 		variables_of_session(sandbox, wish->tty, wish->variables, err);
 
+	AUTO_FREE char *workspace = workspace_folder(sandbox);
+
 	*refusal = (struct client_refusal){ "" };
 	if (!env)
 		return -1;
 	request->env = env;
-	request->folder = wish->folder ? wish->folder : "";
+	request->folder = wish->folder ? wish->folder : workspace;
 	request->user = wish->user ? wish->user : "";
 	request->tty = wish->tty;
 	request->forward_stdin = wish->forward_stdin;

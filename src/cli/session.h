@@ -15,7 +15,7 @@ struct start;
 struct session_wish {
 	const json_t *variables; /* of this session alone; may be NULL */
 	const char *user;        /* NULL: agent */
-	const char *folder;      /* NULL: the user's home */
+	const char *folder;      /* NULL: the workspace */
 	bool tty, forward_stdin, detach;
 	const struct relay_filter *filter; /* of its output; may be NULL */
 };

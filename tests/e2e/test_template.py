@@ -22,14 +22,35 @@ def template_disk(session, name):
     return None
 
 
+def git(folder, *args):
+    return subprocess.run(["git", "-c", "user.name=T", "-c", "user.email=t@example.org",
+                           *args], cwd=folder, check=True, capture_output=True,
+                          text=True).stdout
+
+
 @pytest.fixture(scope="module")
-def base(session):
+def tree(tmp_path_factory):
+    """A linked work tree, whose repository lies beside it."""
+    folder = tmp_path_factory.mktemp("git")
+    os.mkdir(folder / "main")
+    git(folder / "main", "init", "-q")
+    (folder / "main" / "file").write_text("first\n")
+    git(folder / "main", "add", ".")
+    git(folder / "main", "commit", "-qm", "first")
+    git(folder / "main", "worktree", "add", "-q", "../tree")
+    return folder / "tree"
+
+
+@pytest.fixture(scope="module")
+def base(session, tree):
     disk = template_disk(session, "base")
     if not disk and not ROOT:
         pytest.skip("no base template: root made none, and this user cannot")
     assert disk, "the base template was built (see base-template.log)"
     name = "base-box"
-    session("create", "--name", name, "-m", "1G", "shell", ".", timeout=240)
+    done = session("create", "--name", name, "-m", "1G", "shell", ".", cwd=tree,
+                   timeout=240)
+    assert f"{tree.parent}/main/.git is shared too" in done.err, done
     yield name
     session.rm(name)
 
@@ -55,6 +76,15 @@ def test_the_user_is_agent_with_sudo_and_docker(session, base):
 def test_programs_of_the_base_template_run(session, base):
     assert session("exec", base, "python3", "-c", "print(6*7)", timeout=60).out == "42\n"
     assert "git version" in session("exec", base, "git", "--version").out
+
+
+def test_git_works_in_a_linked_work_tree(session, base, tree):
+    assert session("exec", base, "git", "status", "--short").out == ""
+    session("exec", base, "sh", "-c", "echo second > file && git add file && "
+            "git -c user.name=G -c user.email=g@example.org commit -qm second")
+    assert git(tree, "log", "-1", "--format=%s %an") == "second G\n"
+    assert git(tree, "status", "--short") == ""
+    assert session.raw("exec", base, "cat", f"{tree.parent}/main/file").code != 0
 
 
 def test_every_user_has_the_base_template_that_root_made(session, base):
