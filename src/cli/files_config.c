@@ -114,6 +114,7 @@ static json_t *guard_json(const struct sandbox_record *record,
 static json_t *wrap(const struct sandbox_record *record, json_t *shares,
 		    struct error *err)
 {
+	/* both are for direct mode: else nothing is written to the host */
 	json_t *guard = guard_json(record, err);
 
 	if (!guard) {
@@ -123,7 +124,7 @@ static json_t *wrap(const struct sandbox_record *record, json_t *shares,
 	return json_pack("{s:o, s:o, s:i, s:i, s:o, s:b}", "shares", shares,
 			 "absent", absent_json(&record->shares), "guest_uid",
 			 AGENT_UID, "guest_gid", AGENT_GID, "guard", guard,
-			 "undo", false);
+			 "undo", !json_is_null(guard));
 }
 
 static json_t *make_shares(const struct sandbox_record *record,

@@ -123,6 +123,7 @@ static void only_direct_mode_writes_to_the_host(void)
 	CHECK(!flag(share_at(files, 1), "overlay"));
 	CHECK(!flag(share_at(files, 2), "overlay"));
 	CHECK(json_is_null(json_object_get(files, "guard")));
+	CHECK(!flag(files, "undo"));
 	json_decref(files);
 	record.mode = "direct";
 	files = files_config_make(&record, &err);
@@ -130,6 +131,7 @@ static void only_direct_mode_writes_to_the_host(void)
 	CHECK(!flag(share_at(files, 0), "read_only"));
 	CHECK(json_array_size(json_object_get(json_object_get(files, "guard"),
 					      "held")) > 50);
+	CHECK(flag(files, "undo"));
 	json_decref(files);
 }
 
