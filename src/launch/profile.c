@@ -202,6 +202,8 @@ static const struct isolate_argument arguments[] = {
 	{ "socketpair", 0, 0xffffffff, AF_UNIX },
 	/* a copy that shares its blocks, where bawn-files keeps old content */
 	{ "ioctl", 1, 0xffffffff, FICLONE },
+	/* bawn-files asks, before it locks itself, whether names fold case */
+	{ "ioctl", 1, 0xffffffff, FS_IOC_GETFLAGS },
 	/* libc asks whether something is a terminal */
 	{ "ioctl", 1, 0xffffffff, TCGETS },
 	{ NULL, 0, 0, 0 },
