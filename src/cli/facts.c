@@ -204,7 +204,8 @@ static void add_live(json_t *facts, const struct sandbox *sandbox)
 /* The folders as they are at the next start, with what is hidden in each. */
 static void add_files(json_t *facts, const struct sandbox_record *record)
 {
-	AUTO(json) json_t *files = files_config_make(record, NULL);
+	struct error unread = { 0 };
+	AUTO(json) json_t *files = files_config_make(record, &unread);
 	json_t *mounts = share_list_encode(&record->shares), *mount;
 	size_t i;
 
