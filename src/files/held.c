@@ -6,10 +6,8 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <linux/fs.h>
 #include <linux/magic.h>
 #include <string.h>
-#include <sys/ioctl.h>
 #include <sys/vfs.h>
 #include <unistd.h>
 
@@ -17,6 +15,30 @@
 #include "base/own.h"
 #include "files/policy.h"
 #include "files/shown.h"
+
+struct folding {
+	int fd;
+	bool found; /* an entry answers to its name in other letters */
+};
+
+static bool try_other_letters(void *ctx, const char *name, mode_t type)
+{
+	struct folding *folding = ctx;
+	AUTO_FREE char *other = xstrdup(name);
+	struct stat a, b;
+
+	for (char *p = other; *p; p++) {
+		if ((*p | 0x20) >= 'a' && (*p | 0x20) <= 'z')
+			*p ^= 0x20;
+	}
+	if (!strcmp(other, name))
+		return true;
+	folding->found =
+		fstatat(folding->fd, name, &a, AT_SYMLINK_NOFOLLOW) == 0 &&
+		fstatat(folding->fd, other, &b, AT_SYMLINK_NOFOLLOW) == 0 &&
+		a.st_ino == b.st_ino;
+	return false;
+}
 
 /*
  * Where letters are told apart for sure. Elsewhere they are not, or nobody
@@ -29,13 +51,14 @@ static bool folds_case(const struct share *share)
 		TMPFS_MAGIC,      OVERLAYFS_SUPER_MAGIC, F2FS_SUPER_MAGIC,
 	};
 	AUTO_CLOSE int fd = openat(share->root_fd, ".", O_RDONLY | O_CLOEXEC);
+	struct folding folding = { .fd = fd };
 	struct statfs fs;
-	int flags = 0;
 
 	if (fd < 0 || fstatfs(fd, &fs) < 0)
 		return true;
-	/* Some can fold beneath a folder that is marked so. */
-	if (ioctl(fd, FS_IOC_GETFLAGS, &flags) == 0 && (flags & FS_CASEFOLD_FL))
+	/* Some of them can fold beneath a folder that is marked so. */
+	if (shadow_list_fd(fd, try_other_letters, &folding) < 0 ||
+	    folding.found)
 		return true;
 	for (size_t i = 0; i < ARRAY_SIZE(exact); i++) {
 		if ((uint32_t)fs.f_type == exact[i])
