@@ -54,6 +54,7 @@ extern const struct command command_template_ls;
 extern const struct command command_template_pull;
 extern const struct command command_template_rm;
 extern const struct command command_umount;
+extern const struct command command_undo;
 extern const struct command command_version;
 /* The options of every listing. */
 extern const struct option_row command_list_rows[];

@@ -9,15 +9,18 @@
 #include <sys/stat.h>
 
 #include "base/error.h"
+#include "base/log.h"
 #include "base/mem.h"
 #include "base/own.h"
 #include "base/text.h"
 #include "cli/agent.h"
 #include "cli/client.h"
+#include "cli/mark.h"
 #include "cli/command.h"
 #include "cli/start.h"
 #include "cli/store.h"
 #include "cli/variables.h"
+#include "undo/segment.h"
 
 AUTO_DEFINE(variables, char **, variables_free)
 
@@ -132,6 +135,15 @@ static int start_agent(const struct sandbox *sandbox, struct start *start,
 	}
 }
 
+/* What a machine that runs already changed before is not this run's. */
+static void begin_run(const struct sandbox *sandbox, const struct start *start)
+{
+	struct error err = { 0 };
+
+	if (start->joined && mark_set_now(sandbox, SEGMENT_RUN, &err) < 0)
+		log_debug("no mark for undo: %s", err.text);
+}
+
 int session_agent(const struct sandbox *sandbox, struct start *start,
 		  const char *const *args, const struct session_wish *wish,
 		  bool *let_go, struct error *err)
@@ -146,9 +158,11 @@ int session_agent(const struct sandbox *sandbox, struct start *start,
 		if (failed < 0 && err->code != ENOENT)
 			return failed;
 	}
-	if (failed < 0)
+	if (failed < 0) {
+		begin_run(sandbox, start);
 		failed = start_agent(sandbox, start, args, main, wish, &result,
 				     err);
+	}
 	/* somebody else was faster, or one is live beside which ARGS run */
 	if (failed < 0 && main && err->code == EEXIST)
 		failed = has_args || wish->detach

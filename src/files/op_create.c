@@ -231,7 +231,7 @@ int op_create(struct op *op)
 	if (place.own_fd >= 0)
 		st.stx_mask |= SHARE_SHADOW;
 	else
-		undo_created(op->server, op->share_index, &st);
+		undo_opened(op->server, op->share_index, &st);
 	failed = entry_give(op, op->node, name, &st, &entry, &node);
 	if (failed)
 		return failed;

@@ -141,6 +141,7 @@ static void on_sweep(struct timer *timer)
 {
 	struct server *server = CONTAINER_OF(timer, struct server, sweep);
 
+	undo_beat(server);
 	if (node_fds_sweep(&server->fds, on_write_closed, server))
 		timer_start(server->loop, timer, SWEEP_MS);
 }

@@ -23,7 +23,7 @@
 #include "base/text.h"
 #include "files/server.h"
 #include "undo/segment.h"
-#include "undo/tree.h"
+#include "undo/place.h"
 
 #define LOST_MAX 1000
 #define FOLDER_FLAGS (O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC)
@@ -111,6 +111,28 @@ static void write_size(struct undo *undo)
 		segment_write(undo->segment, SEGMENT_SIZE, text, &err);
 }
 
+static int note(struct undo *undo, enum journal_type type)
+{
+	struct journal_record record = {
+		.type = type,
+		.file = { .mtime_ns = (int64_t)time(NULL) * 1000000000 },
+		.path = "",
+		.text = "",
+	};
+
+	return undo_append(undo, &record);
+}
+
+/* Says when it was last written to, also while nothing need be noted. */
+void undo_beat(struct server *server)
+{
+	const struct timespec now[2] = { { .tv_nsec = UTIME_OMIT },
+					 { .tv_nsec = UTIME_NOW } };
+
+	if (server->undo.journal >= 0)
+		futimens(server->undo.journal, now);
+}
+
 static void close_segment(struct server *server)
 {
 	struct undo *undo = &server->undo;
@@ -124,6 +146,7 @@ static void close_segment(struct server *server)
 				undo_settle(server, node);
 		}
 	}
+	note(undo, JOURNAL_END);
 	write_size(undo);
 	close_fd(&undo->journal);
 	close_fd(&undo->files);
@@ -185,8 +208,17 @@ static int make_segment(struct server *server, const char *label,
 	undo->journal_bytes = sizeof(head);
 	if (note_shares(server) < 0)
 		return error_set(err, 0, "undo journal");
+	undo->empty_bytes = undo->journal_bytes;
+	undo->is_run = text_starts(label, SEGMENT_RUN);
 	/* With its label it is there. */
 	return segment_write_label(undo->segment, label, time(NULL), err);
+}
+
+/* A run that changed nothing need not be told from the next. */
+static bool is_same_mark(const struct undo *undo, const char *label)
+{
+	return undo->journal >= 0 && undo->journal_bytes == undo->empty_bytes &&
+	       undo->is_run && text_starts(label, SEGMENT_RUN);
 }
 
 int undo_mark(struct server *server, const char *label, struct error *err)
@@ -200,6 +232,9 @@ int undo_mark(struct server *server, const char *label, struct error *err)
 				 "a label has up to %d letters, digits and "
 				 ". _ : + -",
 				 JOURNAL_LABEL_MAX);
+	if (is_same_mark(undo, label))
+		return segment_write_label(undo->segment, label, time(NULL),
+					   err);
 	close_segment(server);
 	if (make_segment(server, label, err) < 0) {
 		close_fd(&undo->journal);
@@ -242,7 +277,7 @@ static void resolve(struct server *server, const struct journal_record *last)
 
 	if (last->share >= server->share_count || share->gone)
 		return;
-	if (!tree_happened(share->root_fd, last)) {
+	if (!place_happened(share->root_fd, last)) {
 		server->undo.pending = 1;
 		undo_cancel(server);
 	}
@@ -265,10 +300,9 @@ static int go_on(struct server *server, struct buffer *bytes)
 		return -1;
 	undo->journal_bytes = reader.at;
 	resolve(server, &last);
-	record = (struct journal_record){ .type = JOURNAL_RESTART,
-					  .path = "",
-					  .text = "" };
-	return undo_append(undo, &record) < 0 ? -1 : note_shares(server);
+	if (note(undo, JOURNAL_RESTART) < 0)
+		return -1;
+	return note_shares(server);
 }
 
 /* The segment of a predecessor that died; -1: begin another. */

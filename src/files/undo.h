@@ -34,6 +34,8 @@ struct undo {
 	unsigned number;             /* of the segment */
 	uint32_t saved;              /* number of the last saved file */
 	uint64_t journal_bytes, saved_bytes;
+	uint64_t empty_bytes; /* of a journal without a change */
+	bool is_run;          /* its mark is the start of a run */
 	uint64_t older_bytes, limit_bytes;
 	unsigned lost;    /* records of that kind */
 	unsigned pending; /* records of the operation under way */
@@ -63,7 +65,8 @@ void undo_creating(struct server *server, struct node *folder, int dir,
 /* The same for one more name of a file that there is. */
 void undo_linking(struct server *server, struct node *folder, int dir,
 		  const char *name, struct node *file);
-/* It was made: nothing of it need be saved. */
+/* It was made: nothing of it need be saved; opened: and will be written. */
+void undo_opened(struct server *server, unsigned share, const struct statx *st);
 void undo_created(struct server *server, unsigned share,
 		  const struct statx *st);
 /*
@@ -87,5 +90,7 @@ void undo_moving(struct server *server, const struct undo_move *move);
 void undo_done(struct server *server);
 /* The request failed. */
 void undo_cancel(struct server *server);
+/* While files are being written: how long this process lived. */
+void undo_beat(struct server *server);
 /* How the guest left a file that it wrote, to tell a host's edit from it. */
 void undo_settle(struct server *server, struct node *node);

@@ -13,7 +13,7 @@
 #include "base/own.h"
 #include "base/text.h"
 #include "files/server.h"
-#include "undo/tree.h"
+#include "undo/place.h"
 
 static bool is_on(const struct server *server, const struct node *node)
 {
@@ -97,7 +97,7 @@ static void save(struct server *server, struct node *node, int fd,
 		return;
 	if (statx(fd, "", AT_EMPTY_PATH, SHARE_STATX, &st) < 0)
 		return;
-	tree_file(&st, &record.file);
+	place_file(&st, &record.file);
 	if ((what & UNDO_DATA) && !save_data(undo, &record, fd, &st)) {
 		undo_lost(undo, record.share, record.path,
 			  "its content could not be saved");
@@ -181,18 +181,33 @@ void undo_linking(struct server *server, struct node *folder, int dir,
 	    node_fds_stat(&server->fds, file, &st) < 0)
 		return;
 	undo_change(server, folder, UNDO_META);
-	tree_file(&st, &record.file);
+	place_file(&st, &record.file);
 	record.path = path_of(server, folder, name, undo->path);
 	if (record.path)
 		note(undo, &record);
 }
 
-void undo_created(struct server *server, unsigned share, const struct statx *st)
+void undo_opened(struct server *server, unsigned share, const struct statx *st)
 {
 	struct node_key key = share_key(share, st);
 
 	if (server->undo.journal >= 0)
 		undo_set_put(&server->undo.set, &key, UNDO_CREATED, 0);
+}
+
+void undo_created(struct server *server, unsigned share, const struct statx *st)
+{
+	struct journal_record record = { .type = JOURNAL_LEFT,
+					 .flags = JOURNAL_CREATED,
+					 .share = (uint8_t)share,
+					 .path = "",
+					 .text = "" };
+
+	undo_opened(server, share, st);
+	if (server->undo.journal < 0 || !S_ISREG(st->stx_mode))
+		return;
+	place_file(st, &record.file);
+	undo_append(&server->undo, &record);
 }
 
 /* A copy, with the attributes that the inode would have kept. */
@@ -229,7 +244,7 @@ static bool keep_removed(struct undo *undo, struct journal_record *record,
 	AUTO_CLOSE int fd = -1;
 	ssize_t len;
 
-	tree_file(st, &record->file);
+	place_file(st, &record->file);
 	record->text = "";
 	if (S_ISLNK(st->stx_mode)) {
 		len = readlinkat(dir, name, undo->path2, NODE_PATH_MAX - 1);
@@ -303,7 +318,7 @@ static int move_away(struct server *server, struct node *folder, int dir,
 		return 0;
 	undo_change(server, folder, UNDO_META);
 	record.path = path_of(server, folder, name, undo->path);
-	tree_file(st, &record.file);
+	place_file(st, &record.file);
 	if (!record.path || note(undo, &record) < 0)
 		return 0;
 	text_format(number, sizeof(number), "%u", ++undo->saved);
@@ -361,7 +376,7 @@ void undo_moving(struct server *server, const struct undo_move *move)
 	}
 	undo_change(server, move->from, UNDO_META);
 	undo_change(server, move->to, UNDO_META);
-	tree_file(move->st, &record.file);
+	place_file(move->st, &record.file);
 	if (undo_set_flags(&undo->set, &key, NULL) & UNDO_CREATED)
 		record.flags = JOURNAL_CREATED;
 	record.path = path_of(server, move->from, move->old_name, undo->path);
@@ -397,6 +412,6 @@ void undo_settle(struct server *server, struct node *node)
 		return;
 	if (known & UNDO_CREATED)
 		record.flags = JOURNAL_CREATED;
-	tree_file(&st, &record.file);
+	place_file(&st, &record.file);
 	undo_append(undo, &record);
 }

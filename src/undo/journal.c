@@ -190,6 +190,7 @@ static bool fields_are_good(const struct journal_record *record)
 	case JOURNAL_CANCEL:
 		return record->number > 0;
 	case JOURNAL_LEFT:
+	case JOURNAL_END:
 	case JOURNAL_RESTART:
 	case JOURNAL_LOST:
 		return true;

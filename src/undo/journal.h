@@ -35,7 +35,8 @@ enum journal_type {
 	JOURNAL_CHANGE,    /* first change: what it was like before */
 	JOURNAL_LEFT,      /* how the guest left this inode */
 	JOURNAL_CANCEL,    /* the last `number` changes did not happen */
-	JOURNAL_RESTART,   /* a new process goes on */
+	JOURNAL_END,       /* in order: LEFT was written for every file */
+	JOURNAL_RESTART,   /* a new process goes on, since `file`.mtime_ns */
 	JOURNAL_LOST,      /* `path` cannot be taken back, `text` says why */
 
 	JOURNAL_TYPES,

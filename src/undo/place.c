@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * tree.c - paths of a journal in a workspace, beneath its root
+ * place.c - paths of a journal in a workspace, beneath its root
  */
-#include "undo/tree.h"
+#include "undo/place.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -49,7 +49,7 @@ static size_t chunk_length(const char *path, size_t len)
 	return len;
 }
 
-int tree_parent(int root, const char *path, const char **name)
+int place_parent(int root, const char *path, const char **name)
 {
 	const char *slash = strrchr(path, '/');
 	AUTO_CLOSE int fd = open_folder(root, ".");
@@ -85,7 +85,7 @@ static int64_t to_ns(const struct statx_timestamp *time)
 	return time->tv_sec * NS + time->tv_nsec;
 }
 
-void tree_file(const struct statx *st, struct journal_file *file)
+void place_file(const struct statx *st, struct journal_file *file)
 {
 	*file = (struct journal_file){
 		.dev = (uint64_t)st->stx_dev_major << 32 | st->stx_dev_minor,
@@ -99,7 +99,7 @@ void tree_file(const struct statx *st, struct journal_file *file)
 		file->btime_ns = (uint64_t)to_ns(&st->stx_btime);
 }
 
-int tree_stat(int root, const char *path, struct journal_file *file)
+int place_stat(int root, const char *path, struct journal_file *file)
 {
 	AUTO_CLOSE int folder = -1;
 	const char *name = "";
@@ -107,7 +107,7 @@ int tree_stat(int root, const char *path, struct journal_file *file)
 	int flags = AT_SYMLINK_NOFOLLOW | AT_NO_AUTOMOUNT;
 
 	if (*path) {
-		folder = tree_parent(root, path, &name);
+		folder = place_parent(root, path, &name);
 		if (folder < 0)
 			return -1;
 	} else {
@@ -115,29 +115,30 @@ int tree_stat(int root, const char *path, struct journal_file *file)
 	}
 	if (statx(*path ? folder : root, name, flags, STATX_WANTED, &st) < 0)
 		return -1;
-	tree_file(&st, file);
+	place_file(&st, file);
 	return 0;
 }
 
-bool tree_same_inode(const struct journal_file *a, const struct journal_file *b)
+bool place_same_inode(const struct journal_file *a,
+		      const struct journal_file *b)
 {
 	return a->dev == b->dev && a->ino == b->ino &&
 	       a->btime_ns == b->btime_ns;
 }
 
-bool tree_happened(int root, const struct journal_record *record)
+bool place_happened(int root, const struct journal_record *record)
 {
 	bool moved = record->type == JOURNAL_RENAME ||
 		     record->type == JOURNAL_EXCHANGE;
 	struct journal_file now;
-	bool there =
-		tree_stat(root, moved ? record->text : record->path, &now) == 0;
+	bool there = place_stat(root, moved ? record->text : record->path,
+				&now) == 0;
 
 	if (record->type == JOURNAL_CREATE)
 		return there;
 	if (record->type == JOURNAL_REMOVE)
-		return !there || !tree_same_inode(&now, &record->file);
+		return !there || !place_same_inode(&now, &record->file);
 	if (moved)
-		return there && tree_same_inode(&now, &record->file);
+		return there && place_same_inode(&now, &record->file);
 	return true;
 }

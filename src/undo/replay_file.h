@@ -1,0 +1,31 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * replay_file.h - files of a workspace, put back
+ *
+ * Modes have no set-id bits, contents come from regular files only, a file is
+ * complete under another name before it gets its own. All return -1 with
+ * errno.
+ */
+#pragma once
+
+#include <stdbool.h>
+
+struct journal_record;
+struct replay;
+struct scan;
+
+/* place_parent(), also through folders that their owner may not enter. */
+int file_parent(int root, const char *path, const char **name);
+int file_remove(int folder, const char *name, int flags);
+int file_move(int from, const char *from_name, int to, const char *to_name,
+	      unsigned flags);
+bool file_link_is(int root, const char *path, const char *target);
+/* What a REMOVE tells of, as `name` in folder, where nothing is. */
+int file_bring_back(struct replay *replay, const struct scan *scan,
+		    const struct journal_record *record, int folder,
+		    const char *name);
+/* What a CHANGE tells of. */
+int file_put_content(struct replay *replay, const struct scan *scan,
+		     const struct journal_record *record);
+int file_put_attributes(struct replay *replay, const struct scan *scan,
+			const struct journal_record *record, bool times);

@@ -1,0 +1,457 @@
+# SPDX-License-Identifier: Apache-2.0
+"""bawn-files keeps what it changes, `bawn undo` takes it back; without a machine
+
+The guest is fuse_client; a sandbox's folder is made by hand, with the record
+that the command reads.
+"""
+import errno
+import json
+import os
+import random
+import signal
+import socket
+import stat
+import struct
+import subprocess
+import threading
+import time
+
+import pytest
+
+from fuse_client import BINARY, FATTR_MODE, FATTR_MTIME, FATTR_SIZE, ROOT, name_of, share
+
+BAWN = os.path.join(os.path.dirname(BINARY), "..", "cli", "bawn")
+EXCHANGE = 2
+
+
+def tree(folder):
+    """Everything that an undo must bring back, byte for byte."""
+    found = {}
+    for path, folders, files in os.walk(folder):
+        for name in folders + files + ["."]:
+            full = os.path.normpath(os.path.join(path, name))
+            st = os.lstat(full)
+            what = {"mode": oct(st.st_mode), "uid": st.st_uid, "mtime": st.st_mtime_ns}
+            if stat.S_ISLNK(st.st_mode):
+                what["target"] = os.readlink(full)
+            elif stat.S_ISREG(st.st_mode):
+                with open(full, "rb") as file:
+                    what["content"] = file.read()
+            if not stat.S_ISLNK(st.st_mode):
+                what["xattrs"] = {name: os.getxattr(full, name) for name in os.listxattr(full)
+                                  if name.startswith("user.")}
+            found[os.path.relpath(full, folder)] = what
+    return found
+
+
+class Box:
+    """A sandbox as far as undo knows one."""
+
+    def __init__(self, place):
+        self.place = place
+        self.home = os.path.join(place.outside, "home")
+        self.folder = os.path.join(self.home, "state", "sandboxes", "box")
+        self.state = os.path.join(self.folder, "files")
+        os.makedirs(self.state)
+        record = {"version": 2, "name": "box", "id": "0" * 32, "agent": "shell",
+                  "mode": "direct", "quota_bytes": 0, "quota_inodes": 0,
+                  "template_name": "base", "template_id": "0", "warm_key": None,
+                  "kernel_key": None, "machine": None, "cpu": None, "accel": "auto",
+                  "accel_used": None, "isolation": "microvm", "cpus": 1, "memory_mib": 512,
+                  "disk_bytes": 1 << 30, "uid": 0, "remove_at_end": False, "created": 1,
+                  "last_used": 1, "hide": [],
+                  "shares": [{"host": place.path, "guest": place.path, "read_only": False,
+                              "added": False}]}
+        with open(os.path.join(self.folder, "sandbox.json"), "w", encoding="ascii") as file:
+            json.dump(record, file)
+        if os.geteuid() == 0:
+            os.chown(self.state, place.uid, place.uid)
+        place.before = None
+        self.memory = None
+
+    def own(self):
+        """As when the user, not root, runs bawn."""
+        self.as_user = True
+        for path, folders, files in os.walk(self.home):
+            for name in folders + files + ["."]:
+                if os.geteuid() == 0:
+                    os.lchown(os.path.join(path, name), self.place.uid, self.place.uid)
+
+    def forget(self):
+        if self.memory is not None:
+            os.close(self.memory)
+        self.memory = None
+
+    def serve(self, **more):
+        """A new machine; with again=True a new process of the same one."""
+        if not more.pop("again", False):
+            self.forget()
+            self.memory = os.memfd_create("nodes")
+        state = os.open(self.state, os.O_RDONLY | os.O_DIRECTORY)
+        files = self.place.serve(undo=True, state=state, memory=self.memory, **more)
+        os.close(state)
+        return files
+
+    def bawn(self, *words, code=0):
+        def user():
+            if self.place.uid and os.geteuid() == 0 and self.as_user:
+                os.setgroups([])
+                os.setresgid(self.place.uid, self.place.uid, self.place.uid)
+                os.setresuid(self.place.uid, self.place.uid, self.place.uid)
+        done = subprocess.run([BAWN, "undo", "box", *words], capture_output=True, text=True,
+                              env={"BAWN_HOME": self.home, "PATH": os.environ["PATH"]},
+                              preexec_fn=user, timeout=120, stdin=subprocess.DEVNULL)
+        assert done.returncode == code, done.stdout + done.stderr
+        return done.stdout + done.stderr
+
+    as_user = False
+
+
+@pytest.fixture
+def box(place, request):
+    if not os.path.exists(BAWN):
+        pytest.skip("bawn is not built")
+    box = Box(place)
+    if "user" in request.node.callspec.params.values():
+        box.own()
+    os.chmod(place.outside, 0o755)
+    yield box
+    box.forget()
+
+
+def close(files):
+    assert files.close() == 0
+
+
+def populate(place):
+    place.put("changed", "before")
+    place.put("removed", "was here", mode=0o640)
+    place.put("renamed", "same all along")
+    place.put("replaced", "old version")
+    place.put("mode", "mode", mode=0o600)
+    place.put("left", "untouched")
+    place.put("twin a", "linked")
+    os.link(place.host("twin a"), place.host("twin b"))
+    place.folder("folder/inner")
+    place.put("folder/inner/file", "deep")
+    place.folder("empty", mode=0o750)
+    os.symlink("changed", place.host("link"))
+    place.put("sparse", "")
+    os.truncate(place.host("sparse"), 5 << 20)
+    os.setxattr(place.host("mode"), "user.colour", b"green")
+    place.own()
+    for path, folders, files in os.walk(place.path, topdown=False):
+        for name in files + folders:
+            os.utime(os.path.join(path, name), ns=(10 ** 18, 10 ** 18 + 7),
+                     follow_symlinks=False)
+    os.utime(place.path, ns=(10 ** 18, 10 ** 18 + 9))
+
+
+def change_everything(files):
+    files.write(files.lookup("changed").node, b"AFTER and longer")
+    files.ok("UNLINK", ROOT, name_of("removed"))
+    files.rename("renamed", "another name")
+    node = files.create("temporary").node
+    files.write(node, b"new version")
+    files.rename("temporary", "replaced")
+    mode = files.lookup("mode").node
+    files.setattr(mode, FATTR_MODE, mode=0o755)
+    files.ok("SETXATTR", mode, struct.pack("<II", 3, 0) + name_of("user.colour") + b"red")
+    files.write(files.lookup("twin a").node, b"LINKED by a")
+    inner = files.walk("folder/inner")
+    files.ok("UNLINK", inner, name_of("file"))
+    files.ok("RMDIR", files.lookup("folder").node, name_of("inner"))
+    files.rename("folder", "moved folder")
+    files.ok("RMDIR", ROOT, name_of("empty"))
+    files.ok("UNLINK", ROOT, name_of("link"))
+    files.ok("SYMLINK", ROOT, name_of("link") + name_of("elsewhere"))
+    files.mkdir("made")
+    files.write(files.create("file", node=files.lookup("made").node).node, b"made")
+    files.setattr(files.lookup("sparse").node, FATTR_SIZE, size=10)
+    files.rename("left", "changed", flags=EXCHANGE)
+    files.mkdir("short life")
+    files.rename("another name", "inside", to=files.lookup("short life").node)
+    files.rename("inside", "third name", node=files.lookup("short life").node)
+    files.ok("RMDIR", ROOT, name_of("short life"))
+
+
+def test_everything_is_brought_back(place, box):
+    populate(place)
+    before = tree(place.path)
+    files = box.serve()
+    change_everything(files)
+    close(files)
+    after = tree(place.path)
+    assert after != before
+    plan = box.bawn("--dry-run")
+    assert tree(place.path) == after
+    for line in ("restore", "remove", "rename"):
+        assert f"\n{line} " in "\n" + plan
+    assert "temporary" not in plan
+    box.bawn("-y")
+    assert tree(place.path) == before
+    assert os.stat(place.host("twin a")).st_ino == os.stat(place.host("twin b")).st_ino
+    assert os.stat(place.host("sparse")).st_blocks < 1024
+    assert "nothing to undo" in box.bawn("-y")
+
+
+def test_without_a_terminal_it_asks_for_a_flag(place, box):
+    place.put("file", "old")
+    files = box.serve()
+    files.write(files.lookup("file").node, b"new")
+    close(files)
+    assert "-y" in box.bawn(code=1)
+    assert place.get("file") == b"new"
+
+
+def test_a_new_process_goes_on_where_the_old_one_died(place, box):
+    populate(place)
+    before = tree(place.path)
+    files = box.serve()
+    files.write(files.lookup("changed").node, b"first")
+    files.process.kill()
+    files.process.wait()
+    files = box.serve(again=True)
+    files.write(files.lookup("changed").node, b"second")
+    files.ok("UNLINK", ROOT, name_of("changed"))
+    files.ok("UNLINK", ROOT, name_of("removed"))
+    close(files)
+    assert len(os.listdir(os.path.join(box.state, "undo"))) == 1
+    box.place.running.clear()
+    box.bawn("-y")
+    assert tree(place.path) == before
+
+
+def test_a_mark_divides_what_is_taken_back(place, box):
+    populate(place)
+    first = tree(place.path)
+    ours, theirs = socket.socketpair()
+    files = box.serve(control=theirs.fileno())
+    theirs.close()
+    lines = ours.makefile("rw")
+    lines.readline()
+    files.write(files.lookup("changed").node, b"one")
+    files.write(files.create("made in one").node, b"1")
+
+    def mark(label):
+        lines.write(f"mark {label}\n")
+        lines.flush()
+        return lines.readline()
+    assert mark("bad label").startswith("failed ")
+    assert mark("../up").startswith("failed ")
+    assert mark("second") == "marked second\n"
+    second = tree(place.path)
+    files.write(files.lookup("changed").node, b"two")
+    files.ok("UNLINK", ROOT, name_of("made in one"))
+    close(files)
+    assert "second" in box.bawn("--list")
+    assert [row["label"] for row in json.loads(box.bawn("--list", "--json"))][1] == "second"
+    assert "no mark" in box.bawn("-y", "--to", "third", code=1)
+    box.bawn("-y", "--to", "second")
+    assert tree(place.path) == second
+    box.bawn("-y")
+    assert tree(place.path) == first
+    assert "second" not in box.bawn("--list")
+    lines.close()
+    ours.close()
+
+
+def test_what_the_host_changed_is_shown_and_left_alone(place, box):
+    populate(place)
+    files = box.serve()
+    for name in ("changed", "mode", "replaced"):
+        files.write(files.lookup(name).node, b"guest")
+    files.write(files.create("made").node, b"guest")
+    files.ok("UNLINK", ROOT, name_of("removed"))
+    files.rename("renamed", "moved")
+    folder = files.mkdir("made folder").node
+    files.create("in it", node=folder)
+    close(files)
+    place.put("changed", "the host's words")
+    place.put("made", "the host's too")
+    place.put("made folder/host", "mine")
+    place.put("new file", "and mine")
+    os.rename(place.host("new file"), place.host("replaced"))
+    place.put("removed", "again")
+    said = box.bawn("-y", code=1)
+    for name in ("changed", "made", "made folder", "replaced", "removed"):
+        assert f"leave alone {place.host(name)}: " in said, said
+    assert place.get("changed") == b"the host's words"
+    assert place.get("made") == b"the host's too"
+    assert place.get("made folder/host") == b"mine"
+    assert place.get("replaced") == b"and mine"
+    assert place.get("removed") == b"again"
+    assert place.get("mode") == b"mode"
+    assert place.get("renamed") == b"same all along"
+    # The same is still there to be forced.
+    said = box.bawn("-f", code=1)
+    assert "made folder" in said and place.get("made folder/host") == b"mine"
+    assert place.get("changed") == b"before"
+    assert place.get("replaced") == b"old version"
+    assert place.get("removed") == b"was here"
+    assert not os.path.exists(place.host("made"))
+
+
+def test_a_planted_link_is_not_followed(place, box):
+    """P7: a component of a path becomes a link out of the workspace."""
+    outside = os.path.join(place.outside, "canaries")
+    place.folder("folder")
+    place.put("folder/secret", "project's")
+    place.put("folder/other", "project's")
+    place.own()
+    files = box.serve()
+    folder = files.lookup("folder").node
+    files.write(files.lookup("secret", folder).node, b"guest")
+    files.ok("UNLINK", folder, name_of("other"))
+    files.create("made", node=folder)
+    close(files)
+    with open(os.path.join(outside, "made"), "w", encoding="ascii") as file:
+        file.write("untouched")
+    os.rename(place.host("folder"), place.host("aside"))
+    os.symlink(outside, place.host("folder"))
+    box.bawn("-f", code=1)
+    for name in ("secret", "other"):
+        with open(os.path.join(outside, name), encoding="ascii") as file:
+            assert file.read() == "untouched\n"
+    assert os.path.exists(os.path.join(outside, "made"))
+
+
+def test_failed_operations_leave_nothing_to_undo(place, box):
+    place.folder("full")
+    place.put("full/file", "x")
+    place.put("file", "y")
+    place.own()
+    before = tree(place.path)
+    files = box.serve()
+    assert files.call("MKDIR", ROOT, struct.pack("<II", 0o755, 0) + name_of("full"))[0]
+    assert files.call("RMDIR", ROOT, name_of("full"))[0] == errno.ENOTEMPTY
+    assert files.call("RMDIR", ROOT, name_of("file"))[0] == errno.ENOTDIR
+    assert files.call("UNLINK", ROOT, name_of("full"))[0] in (errno.EISDIR, errno.EPERM)
+    with pytest.raises(OSError):
+        files.rename("file", "full")
+    with pytest.raises(OSError):
+        files.rename("full", "file")
+    with pytest.raises(OSError):
+        files.rename("file", "full", flags=1)
+    close(files)
+    box.bawn("-y")
+    assert tree(place.path) == before
+
+
+def test_a_removed_file_that_is_still_written_comes_back_as_it_was(place, box):
+    place.put("file", "original")
+    place.put("twin", "both")
+    os.link(place.host("twin"), place.host("other"))
+    before = tree(place.path)
+    files = box.serve()
+    node = files.lookup("file").node
+    files.ok("UNLINK", ROOT, name_of("file"))
+    assert files.getattr(node).nlink == 0
+    files.write(node, b"scratch space")
+    files.ok("UNLINK", ROOT, name_of("twin"))
+    files.write(files.lookup("other").node, b"changed by the other name")
+    close(files)
+    box.bawn("-y")
+    after = tree(place.path)
+    assert after == before
+
+
+class Model:
+    """Random operations, the same ones for the same seed."""
+
+    def __init__(self, place, files, seed):
+        self.place, self.files, self.random = place, files, random.Random(seed)
+        self.names = [f"n{i}" for i in range(12)]
+
+    def folders(self):
+        found = [("", ROOT)]
+        for path, node in found:
+            if path.count("/") > 2:
+                continue
+            try:
+                for name, (_, kind) in sorted(self.files.readdir(node).items()):
+                    if kind == 4 and name not in (".", ".."):
+                        found.append((path + name + "/", self.files.lookup(name, node).node))
+            except PermissionError:
+                pass
+        return found
+
+    def step(self):
+        pick, files = self.random, self.files
+        folder, other = pick.choice(self.folders())[1], pick.choice(self.folders())[1]
+        name, second = pick.choice(self.names), pick.choice(self.names)
+        data = pick.randbytes(pick.choice((0, 1, 100, 9000)))
+
+        def node():
+            return files.lookup(name, folder).node
+        actions = [
+            lambda: files.write(files.create(name, node=folder).node, data),
+            lambda: files.write(node(), data, offset=pick.randrange(20000)),
+            lambda: files.setattr(node(), FATTR_SIZE, size=pick.randrange(10000)),
+            lambda: files.setattr(node(), FATTR_MODE, mode=pick.choice((0o600, 0o755, 0o700))),
+            lambda: files.setattr(node(), FATTR_MTIME, mtime=(pick.randrange(10 ** 9), 5)),
+            lambda: files.mkdir(name, node=folder),
+            lambda: files.ok("UNLINK", folder, name_of(name)),
+            lambda: files.ok("RMDIR", folder, name_of(name)),
+            lambda: files.ok("SYMLINK", folder, name_of(name) + name_of(second)),
+            lambda: files.ok("LINK", folder, struct.pack("<Q", node()) + name_of(second)),
+            lambda: files.rename(name, second, node=folder, to=other),
+            lambda: files.rename(name, second, node=folder, to=other, flags=EXCHANGE),
+            lambda: files.ok("SETXATTR", node(), struct.pack("<II", len(data[:50]), 0)
+                             + name_of("user.x") + data[:50]),
+        ]
+        try:
+            pick.choice(actions)()
+        except OSError:
+            pass
+
+    def run(self, count):
+        for _ in range(count):
+            self.step()
+
+
+def random_tree(place, seed):
+    pick = random.Random(seed)
+    for folder in ("", "n1/", "n1/n2/", "n3/"):
+        os.makedirs(place.host(folder), exist_ok=True)
+        for number in pick.sample(range(4, 12), 5):
+            path = place.host(f"{folder}n{number}")
+            if pick.random() < 0.2:
+                os.symlink("anywhere", path)
+            else:
+                with open(path, "wb") as file:
+                    file.write(pick.randbytes(pick.randrange(12000)))
+    place.own()
+
+
+SEEDS = range(40 if os.environ.get("BAWN_TEST_SOAK") else 6)
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+def test_random_changes_are_taken_back(place, box, seed):
+    random_tree(place, seed)
+    before = tree(place.path)
+    files = box.serve()
+    Model(place, files, seed).run(150)
+    close(files)
+    said = box.bawn("-y")
+    assert tree(place.path) == before, said
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+def test_a_process_killed_at_any_moment_loses_nothing(place, box, seed):
+    random_tree(place, seed)
+    before = tree(place.path)
+    files = box.serve()
+    killer = threading.Timer(random.Random(seed).random() * 0.2, files.process.kill)
+    killer.start()
+    with pytest.raises((ConnectionError, BrokenPipeError)):
+        Model(place, files, seed).run(100000)
+    files.process.wait()
+    box.place.running.clear()
+    if seed % 2:
+        files = box.serve(again=True)
+        Model(place, files, seed + 1).run(50)
+        close(files)
+    said = box.bawn("-y")
+    assert tree(place.path) == before, said
