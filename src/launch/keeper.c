@@ -18,8 +18,8 @@
 #include "base/text.h"
 
 enum {
-	RETRY_FIRST_MS = 20,
-	RETRY_LAST_MS = 5000,
+	RETRY_FIRST_MS = 10,
+	RETRY_LAST_MS = 1000,
 	DEATHS_WINDOW_MS = 60000,
 	END_MS = 5000, /* for a planned end; its disk may be slow */
 };
@@ -307,6 +307,7 @@ static int count_death(struct keeper *keeper)
 {
 	uint64_t now = loop_now_ms(), oldest;
 	unsigned recent = 0;
+	int delay;
 
 	keeper->deaths_ms[keeper->deaths++ % KEEPER_DEATHS_MAX] = now;
 	oldest = now > DEATHS_WINDOW_MS ? now - DEATHS_WINDOW_MS : 0;
@@ -316,9 +317,8 @@ static int count_death(struct keeper *keeper)
 		return -1;
 	if (recent == 1)
 		return 0;
-	return RETRY_FIRST_MS << (2 * recent) > RETRY_LAST_MS
-		       ? RETRY_LAST_MS
-		       : RETRY_FIRST_MS << (2 * recent);
+	delay = RETRY_FIRST_MS << recent;
+	return delay > RETRY_LAST_MS ? RETRY_LAST_MS : delay;
 }
 
 static void on_retry(struct timer *timer)

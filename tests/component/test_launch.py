@@ -1,0 +1,329 @@
+# SPDX-License-Identifier: Apache-2.0
+"""bawn-launch alone: bawn-files dies, its list changes, its supervisor goes
+
+The test is the supervisor, the command line and the guest's relay.
+"""
+import fcntl
+import json
+import os
+import signal
+import socket
+import stat
+import subprocess
+import threading
+import time
+
+import pytest
+
+from fuse_client import TOP, Files, share
+
+BINARY = os.path.join(TOP, os.environ.get("BAWN_BUILD", "build"), "src/launch/bawn-launch")
+
+
+def wait(fact, seconds=10):
+    end = time.monotonic() + seconds
+    while not fact():
+        assert time.monotonic() < end, f"not so after {seconds} s"
+        time.sleep(0.01)
+
+
+def alive(pid):
+    try:
+        with open(f"/proc/{pid}/stat", encoding="utf-8") as file:
+            return file.read().rsplit(")", 1)[1].split()[0] not in "ZX"
+    except OSError:
+        return False
+
+
+class Guest(Files):
+    """A relay: it knows the next server by its marker."""
+
+    def __init__(self, port):  # pylint: disable=super-init-not-called
+        self.socket, self.unique, self.buffer, self.position = port, 2, b"", 0
+        self.notices, self.replies, self.raw = [], {}, []
+        self.lock = threading.Lock()
+        self.notifier = self.pid = self.bits = 0
+        self.marker = None
+        port.settimeout(10)
+
+    def greet(self):
+        """The next server's marker, our echo, HELLO, WELCOME."""
+        if self.marker:
+            self.buffer, self.position = self.buffer[self.position:], 0
+            self._expect_marker(self.marker)
+            self.socket.sendall(self.marker)
+        self.hello(self.bits)
+        self.marker = self.welcome[8:40]
+        count = int.from_bytes(self.welcome[4:8], "little")
+        for index in range(count):
+            if not self.bits >> index & 1:
+                self.init(share=index)
+                self.bits |= 1 << index
+        return count
+
+
+class Launch:
+    def __init__(self, sandbox, shares, marker=None, remove_at_end=False, **more):
+        self.folder = str(sandbox)
+        ours, channel = socket.socketpair()
+        port, theirs = socket.socketpair()
+        message = os.memfd_create("message")
+        files = files_of(shares, **more) if shares else None
+        os.write(message, json.dumps({
+            "name": os.path.basename(self.folder), "folder": self.folder,
+            "marker": marker.hex() if marker else None, "remove_at_end": remove_at_end,
+            "files": files}).encode())
+        os.lseek(message, 0, os.SEEK_SET)
+        given = (channel.fileno(), theirs.fileno(), message)
+
+        def place():
+            for i, fd in enumerate(given):
+                os.dup2(fd, 40 + i, True)
+            os.closerange(3, 40)
+            for i in range(3):
+                os.dup2(40 + i, 3 + i, True)
+            os.closerange(40, 100)
+        self.process = subprocess.Popen([BINARY], preexec_fn=place, close_fds=False,
+                                        stdin=subprocess.DEVNULL, stderr=subprocess.PIPE,
+                                        env={"ASAN_OPTIONS": "detect_leaks=0"})
+        for end in (channel, theirs):
+            end.close()
+        os.close(message)
+        self.channel = ours
+        ours.settimeout(10)
+        self.guest = Guest(port)
+        self.guest.marker = marker
+
+    def ask(self, **request):
+        with socket.socket(socket.AF_UNIX) as one:
+            one.settimeout(20)
+            # It may be coming up, or the name may be a killed predecessor's.
+            wait(lambda: one.connect_ex(f"{self.folder}/launch.sock") == 0)
+            one.sendall(json.dumps(request).encode() + b"\n")
+            return json.loads(one.makefile().readline())
+
+    def files_pid(self):
+        return self.ask(op="status")["files_pid"]
+
+    def change(self, shares):
+        """Asked in the background; result() waits for the answer."""
+        answers = []
+        thread = threading.Thread(target=lambda: answers.append(
+            self.ask(op="shares", files=files_of(shares))))
+        thread.start()
+
+        def result():
+            thread.join(20)
+            return answers[0]
+        return result
+
+    def end(self):
+        self.channel.close()
+        self.guest.socket.close()
+        code = self.process.wait(timeout=5)
+        self.process.stderr.close()
+        return code
+
+
+def files_of(shares, **more):
+    return {"shares": shares, "absent": [], "guest_uid": 1000, "guest_gid": 1000,
+            "guard": None, "undo": False, **more}
+
+
+@pytest.fixture
+def place(tmp_path):
+    if not os.path.exists(BINARY):
+        pytest.skip(f"{BINARY} is not built")
+    for name in ("one", "two", "sandboxes", "sandboxes/box"):
+        (tmp_path / name).mkdir()
+    started = []
+
+    def launch(*names, **more):
+        shares = [share(tmp_path / name) for name in names]
+        started.append(Launch(tmp_path / "sandboxes/box", shares, **more))
+        return started[-1]
+    tmp_path.chmod(0o755)
+    launch.path = tmp_path
+    yield launch
+    for one in started:
+        if one.process.poll() is None:
+            one.process.kill()
+            one.process.wait()
+
+
+def test_a_killed_server_is_replaced_and_the_guests_nodes_live_on(place):
+    launch = place("one", marker=os.urandom(32))
+    guest = launch.guest
+    guest.greet()
+    node = guest.create("file").node
+    guest.write(node, b"before")
+    for number in range(1, 3):
+        pid = launch.files_pid()
+        os.kill(pid, signal.SIGKILL)
+        # What the old one did not answer is asked again by the relay; here
+        # only what it never saw.
+        guest.greet()
+        assert guest.read(node) == b"before"
+        status = launch.ask(op="status")
+        assert status["restarts"] == number and status["files_pid"] not in (0, pid)
+    guest.write(node, b"after!")
+    assert (place.path / "one/file").read_text() == "after!"
+    state = launch.folder + "/files"
+    assert sorted(os.listdir(state)) == ["shadow", "undo"]
+    assert stat.S_IMODE(os.stat(state).st_mode) == 0o700
+    assert launch.end() == 0
+
+
+def test_a_server_that_died_before_it_welcomed_leaves_the_old_marker_good(place):
+    marker = os.urandom(32)
+    launch = place("one", marker=marker)
+    guest = launch.guest
+    guest.greet()
+    os.kill(launch.files_pid(), signal.SIGKILL)
+    wait(lambda: launch.ask(op="status")["restarts"] == 1 and launch.files_pid())
+    time.sleep(0.2)
+    os.kill(launch.files_pid(), signal.SIGKILL)
+    wait(lambda: launch.ask(op="status")["restarts"] == 2 and launch.files_pid())
+    # Twice the same marker: the relay answers the last one.
+    wait(lambda: guest.socket.recv(64, socket.MSG_PEEK).count(guest.marker) == 2)
+    guest.socket.recv(32)
+    guest.greet()
+    assert guest.getattr(1).size
+    assert launch.end() == 0
+
+
+def test_a_share_is_added_and_taken_away_while_it_runs(place):
+    launch = place("one")
+    guest = launch.guest
+    guest.greet()
+    node = guest.create("kept").node
+    both = [share(place.path / "one"), share(place.path / "two")]
+    answer = launch.change(both)
+    assert guest.greet() == 2
+    assert answer() == {"ok": True}
+    guest.create("new", share=1)
+    assert (place.path / "two/new").exists()
+    both[1]["gone"] = True
+    answer = launch.change(both)
+    guest.greet()
+    assert answer() == {"ok": True}
+    assert guest.getattr(node).nlink == 1
+    assert guest.call("GETATTR", 1, bytes(16), 1)[0] != 0
+    # A list that cannot be served is refused, and the old one is served on.
+    answer = launch.change([*both, share(place.path / "missing")])
+    guest.greet()
+    refusal = answer()
+    assert not refusal["ok"] and f"{place.path}/missing" in refusal["error"], refusal
+    assert guest.getattr(node).nlink == 1
+    assert launch.ask(op="shares", files={"shares": []})["ok"] is False
+    assert launch.end() == 0
+
+
+@pytest.mark.skipif(not os.environ.get("BAWN_TEST_SOAK"), reason="takes 10 s")
+def test_a_guest_that_does_not_mount_is_an_error_in_time(place):
+    launch = place("one")
+    launch.guest.greet()
+    begin = time.monotonic()
+    refusal = launch.change([share(place.path / "one"), share(place.path / "two")])()
+    assert not refusal["ok"] and 9 < time.monotonic() - begin < 15, refusal
+    assert launch.end() == 0
+
+
+def test_a_first_share_can_come_later(place):
+    launch = place()
+    assert launch.ask(op="status")["files_pid"] == 0
+    assert launch.ask(op="mark", label="x")["ok"] is False
+    answer = launch.change([share(place.path / "one")])
+    launch.guest.greet()
+    assert answer() == {"ok": True}
+    assert launch.end() == 0
+
+
+def test_a_missing_folder_is_told_by_its_name(place):
+    launch = place("one", "missing")
+    line = launch.channel.recv(2000).decode()
+    assert line.startswith("failed ") and line.endswith("\n"), line
+    assert f"{place.path}/missing: No such file" in line
+    assert launch.files_pid() == 0
+    assert launch.end() == 0
+
+
+def test_a_server_that_keeps_dying_is_given_up(place):
+    launch = place("one")
+    launch.guest.greet()
+    launch.channel.setblocking(False)
+    deaths = 0
+    while deaths < 12:
+        wait(lambda: launch.files_pid() or deaths > 9)
+        pid = launch.files_pid()
+        if not pid:
+            break
+        os.kill(pid, signal.SIGKILL)
+        deaths += 1
+        wait(lambda: launch.files_pid() != pid)
+    assert deaths == 10
+    assert launch.channel.recv(2000).startswith(b"failed the shared folders")
+    assert launch.end() == 0
+
+
+def test_marks_reach_the_journal(place):
+    launch = place("one", undo=True)
+    launch.guest.greet()
+    assert launch.ask(op="mark", label="first")["ok"] is True
+    for label in ("", "two\nlines", "x" * 201, 5, None):
+        assert launch.ask(op="mark", label=label)["ok"] is False, label
+    assert launch.ask(op="dance")["ok"] is False
+    assert launch.ask()["ok"] is False
+    assert launch.end() == 0
+
+
+def test_when_the_supervisor_is_gone_so_is_everything(place):
+    launch = place("one", remove_at_end=True)
+    launch.guest.greet()
+    pid = launch.files_pid()
+    begin = time.monotonic()
+    launch.channel.close()
+    assert launch.process.wait(timeout=5) == 0
+    assert not alive(pid) and time.monotonic() - begin < 1.5
+    assert os.listdir(place.path / "sandboxes") in ([".lock"], [])
+    assert (place.path / "one").exists()
+
+
+def test_a_killed_launcher_takes_its_server_along(place):
+    launch = place("one")
+    launch.guest.greet()
+    pid = launch.files_pid()
+    launch.process.kill()
+    launch.process.wait()
+    wait(lambda: not alive(pid), 1)
+    # A successor finds the lock free and its socket's name taken.
+    again = place("one")
+    assert again.files_pid() > 0
+    assert again.end() == 0
+
+
+def test_the_command_that_made_it_removes_it_itself(place):
+    with open(place.path / "sandboxes/box/owner", "w", encoding="ascii") as file:
+        fcntl.flock(file, fcntl.LOCK_EX)
+        launch = place("one", remove_at_end=True)
+        launch.guest.greet()
+        assert launch.end() == 0
+        assert (place.path / "sandboxes/box").exists()
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="needs root")
+def test_run_by_root_the_server_is_the_owner_of_the_first_share(place):
+    os.chown(place.path / "two", 61234, 61235)
+    launch = place("two", "one")
+    launch.guest.greet()
+    for pid, uid in ((launch.files_pid(), "61234"), (launch.process.pid, "0")):
+        with open(f"/proc/{pid}/status", encoding="utf-8") as file:
+            facts = dict(line.split(":", 1) for line in file)
+        assert set(facts["Uid"].split()) == {uid}
+        assert facts["NoNewPrivs"].strip() == "1" and int(facts["Seccomp"]) == 2
+        assert (int(facts["CapEff"], 16) == 0) == (uid != "0")
+        # CAP_SYS_ADMIN, CAP_NET_ADMIN, CAP_SYS_PTRACE and CAP_SYS_MODULE
+        assert int(facts["CapBnd"], 16) & (1 << 21 | 1 << 12 | 1 << 19 | 1 << 16) == 0
+    assert os.stat(launch.folder + "/files").st_uid == 61234
+    assert os.stat(launch.folder + "/files/undo").st_uid == 61234
+    assert launch.end() == 0
