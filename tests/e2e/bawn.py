@@ -184,6 +184,15 @@ def status_of(pid):
                     if ":\t" in line)
 
 
+def command_of(pid):
+    """The name of its program, cut as the kernel does."""
+    try:
+        with open(f"/proc/{pid}/comm", encoding="utf-8") as file:
+            return file.read().rstrip("\n")
+    except OSError:
+        return ""
+
+
 def children_of(pid):
     found = []
     for name in filter(str.isdigit, os.listdir("/proc")):

@@ -64,6 +64,23 @@ def test_a_supervisor_can_open_nothing_outside_its_sandbox(bawn, box):
     assert re.search(r"^openat = -\d+|killed by signal", got), got
 
 
+def test_a_supervisor_cannot_say_which_folders_are_shared(bawn, box):
+    """W: sandbox.json is the command's; a supervisor reaches machine/ alone."""
+    record = f"{bawn.folder(box)}/sandbox.json"
+    with open(record, "rb") as file:
+        before = file.read()
+    for path in (record, f"{bawn.machine(box)}/../sandbox.json"):
+        got = inject(bawn.supervisor_pid(box), "openat", -100, path, os.O_RDWR)
+        assert re.search(r"^openat = -13\b", got, re.M), got
+    got = inject(bawn.supervisor_pid(box), "rename", f"{bawn.machine(box)}/state.json", record)
+    assert re.search(r"^rename = -\d+", got, re.M), got
+    with open(record, "rb") as file:
+        assert file.read() == before
+    got = inject(bawn.supervisor_pid(box), "openat", -100, f"{bawn.machine(box)}/state.json",
+                 os.O_RDWR)
+    assert re.search(r"^openat = \d+", got, re.M), got
+
+
 @pytest.mark.parametrize("role", ["qemu", "supervisor"])
 def test_no_descriptor_can_be_made_to_send_signals(bawn, box, role):
     """F_SETOWN has the kernel send SIGIO, or any other, to a pid of one's choice."""

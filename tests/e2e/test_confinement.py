@@ -7,18 +7,25 @@ import subprocess
 
 import pytest
 
-from bawn import ROOT, START_SECONDS, alive, status_of, wait
+from bawn import (ROOT, START_SECONDS, alive, children_of, command_of, status_of, wait)
 
 LIB = os.environ.get("BAWN_TEST_LIB", "/nonexistent")
 
 
 @pytest.fixture(scope="module")
 def machine(session, shared_box):
+    supervisor = session.supervisor_pid(shared_box)
+    helpers = {command_of(pid): pid for pid in children_of(supervisor)}
     return {"name": shared_box, "qemu": session.qemu_pid(shared_box),
-            "supervisor": session.supervisor_pid(shared_box)}
+            "supervisor": supervisor, "launch": helpers["bawn-launch"],
+            "files": helpers["bawn-files"]}
 
 
-@pytest.mark.parametrize("role", ["qemu", "supervisor"])
+# Root's launcher becomes the owner of a share and reaches it; no more than that.
+LAUNCH_CAPABILITIES = sum(1 << number for number in (0, 1, 2, 3, 5, 6, 7, 8))
+
+
+@pytest.mark.parametrize("role", ["qemu", "supervisor", "launch", "files"])
 def test_no_capability_no_new_privileges_and_a_seccomp_filter(machine, role):
     facts = status_of(machine[role])
     for key in ("CapEff", "CapPrm", "CapInh", "CapAmb", "CapBnd"):
@@ -26,7 +33,8 @@ def test_no_capability_no_new_privileges_and_a_seccomp_filter(machine, role):
         # the same where we may make it so.
         if key == "CapBnd" and not ROOT:
             continue
-        assert int(facts[key], 16) == 0, (key, facts[key])
+        more = LAUNCH_CAPABILITIES if ROOT and role == "launch" else 0
+        assert int(facts[key], 16) & ~more == 0, (key, facts[key])
     assert facts["NoNewPrivs"].strip() == "1"
     assert facts["Seccomp"].strip() == "2"
 
@@ -92,8 +100,36 @@ def test_shared_files_are_read_only_on_disk(session, machine):
                 assert mode & 0o222 == 0, (folder, name, oct(mode))
 
 
-def test_qemu_and_supervisor_dump_no_core(machine):
-    for role in ("qemu", "supervisor"):
+def test_the_files_server_has_no_network_and_no_other_folder(session, machine):
+    """Its filter and its launcher's know no socket; Landlock knows the share alone."""
+    pid = machine["files"]
+    assert os.readlink(f"/proc/{pid}/ns/net") != os.readlink("/proc/self/ns/net")
+    assert status_of(pid)["Seccomp_filters"].strip() == "2"
+    own = (session.workspace, session.folder(machine["name"]) + "/files", "socket:", "pipe:",
+           "anon_inode:", "/memfd:", "/dev/null", "/proc")
+    for fd in os.listdir(f"/proc/{pid}/fd"):
+        target = os.readlink(f"/proc/{pid}/fd/{fd}")
+        assert target.startswith(own), target
+
+
+@pytest.mark.parametrize("role", ["launch", "files"])
+def test_a_system_call_injected_into_a_helper_fails(session, role):
+    tool = f"{LIB}/inject_syscall"
+    name = session.create()
+    pids = {command_of(pid): pid for pid in children_of(session.supervisor_pid(name))}
+    try:
+        done = subprocess.run([tool, str(pids[f"bawn-{role}"]), "socket", "2", "1", "0"],
+                              capture_output=True, text=True, timeout=30, check=False)
+        if done.returncode == 1 and not ROOT:
+            pytest.skip(f"tracing is refused here: {done.stderr.strip()}")
+        assert done.returncode == 0, done
+        assert re.search(r"^socket = -\d+|killed by signal", done.stdout), done
+    finally:
+        session.rm(name)
+
+
+def test_no_process_of_a_sandbox_dumps_core(machine):
+    for role in ("qemu", "supervisor", "launch", "files"):
         with open(f"/proc/{machine[role]}/limits", encoding="utf-8") as file:
             line = next(line for line in file if "core file" in line)
         assert line.split()[4] == "0", line
