@@ -100,7 +100,7 @@ def test_shared_files_are_read_only_on_disk(session, machine):
                 assert mode & 0o222 == 0, (folder, name, oct(mode))
 
 
-def test_the_files_server_has_no_network_and_no_other_folder(session, machine):
+def test_the_files_server_has_no_network_and_no_other_folder(session, machine, as_root):
     """Its filter and its launcher's know no socket; Landlock knows the share alone."""
     pid = machine["files"]
     assert os.readlink(f"/proc/{pid}/ns/net") != os.readlink("/proc/self/ns/net")
