@@ -8,20 +8,16 @@
 #include "cli/command.h"
 
 #include <errno.h>
-#include <jansson.h>
 #include <string.h>
 
 #include "base/error.h"
 #include "base/fileio.h"
 #include "base/own.h"
 #include "base/text.h"
-#include "cli/files_config.h"
+#include "cli/share_apply.h"
 #include "cli/share_parse.h"
 #include "cli/share_path.h"
 #include "cli/store.h"
-#include "ipc/control.h"
-
-AUTO_DEFINE(json, json_t *, json_decref)
 
 /* Opened, and nobody else changes it until lock is closed. */
 static int open_locked(const char *name, struct sandbox *sandbox, int *lock,
@@ -36,43 +32,6 @@ static int open_locked(const char *name, struct sandbox *sandbox, int *lock,
 	/* what was read before may be old */
 	sandbox_record_release(&sandbox->record);
 	return sandbox_record_load(sandbox->folder, &sandbox->record, err);
-}
-
-static int tell_launcher(const struct sandbox *sandbox, json_t *files,
-			 struct error *err)
-{
-	struct control_client client;
-	int fd = control_connect_to(sandbox->folder, CONTROL_LAUNCH_SOCKET_NAME,
-				    err);
-	json_t *answer;
-
-	if (fd < 0)
-		return -1;
-	control_client_init(&client, fd);
-	answer = control_call(
-		&client,
-		json_pack("{s:s, s:O}", "op", "shares", "files", files), err);
-	control_client_release(&client);
-	json_decref(answer);
-	return answer ? 0 : -1;
-}
-
-/* The running machine first: the record says only what worked. */
-static int apply(const struct sandbox *sandbox, struct error *err)
-{
-	AUTO(json) json_t *running = NULL;
-	AUTO(json) json_t *files = NULL;
-
-	if (fileio_is_locked(sandbox->folder, STORE_ALIVE_FILE) == 1) {
-		running = files_config_load(sandbox, err);
-		if (!running)
-			return -1;
-		files = files_config_follow(&sandbox->record, running, err);
-		if (!files || tell_launcher(sandbox, files, err) < 0 ||
-		    files_config_save(sandbox, files, err) < 0)
-			return -1;
-	}
-	return sandbox_record_save(sandbox->folder, &sandbox->record, err);
 }
 
 /* A folder over one that is mounted already would cover it. */
@@ -114,7 +73,7 @@ static int mount(const struct options *options, struct error *err)
 		result = check_cover(&sandbox.record.shares, &share, err);
 	if (result == 0) {
 		share_list_add(&sandbox.record.shares, &share);
-		result = apply(&sandbox, err);
+		result = share_apply(&sandbox, err);
 	}
 	share_release(&share);
 	return result;
@@ -164,7 +123,7 @@ static int umount(const struct options *options, struct error *err)
 				 "changes over them (overlay mode)",
 				 sandbox.record.name);
 	share_list_remove(list, (size_t)(share - list->items));
-	return apply(&sandbox, err);
+	return share_apply(&sandbox, err);
 }
 
 static const struct option_row mount_rows[] = {

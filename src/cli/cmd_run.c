@@ -13,6 +13,7 @@
 #include "base/error.h"
 #include "base/own.h"
 #include "base/text.h"
+#include "cli/clone.h"
 #include "cli/create.h"
 #include "cli/guard.h"
 #include "cli/plan.h"
@@ -86,7 +87,8 @@ static int get_ready(const struct options *options, struct ready *ready,
 	if (found < 0)
 		return -1;
 	if (found == 0) {
-		if (plan_new(&ready->request, &ready->plan, err) < 0 ||
+		if (clone_check(&ready->request, err) < 0 ||
+		    plan_new(&ready->request, &ready->plan, err) < 0 ||
 		    create_sandbox(&ready->store, &ready->request, &ready->plan,
 				   variables, &ready->sandbox, &ready->created,
 				   err) < 0)
@@ -136,6 +138,19 @@ static int start_ready(struct ready *ready, enum start_wait wait,
 	return start_sandbox(&ready->sandbox, plan, wait, start, err);
 }
 
+/* One that cannot have its clone is of no use. */
+static int clone_ready(struct ready *ready, struct error *err)
+{
+	struct plan *plan = ready->created.is_new ? &ready->plan : NULL;
+
+	if (clone_ensure(&ready->sandbox, plan, err) == 0)
+		return 0;
+	if (ready->created.is_new)
+		(void)removal_of(&ready->store, ready->sandbox.record.name,
+				 NULL);
+	return -1;
+}
+
 static int attach(struct ready *ready, const struct options *options,
 		  bool *let_go, struct error *err)
 {
@@ -182,6 +197,8 @@ static int run(const struct options *options, struct error *err)
 		guard_remove(ready.sandbox.record.name);
 	say_what_is_added(&ready);
 	say_what_is_missing(&ready);
+	if (clone_ready(&ready, err) < 0)
+		return -1;
 	result = attach(&ready, options, &let_go, err);
 	if (removes && !let_go &&
 	    removal_of(&ready.store, ready.sandbox.record.name, &failure) < 0 &&
@@ -200,7 +217,8 @@ static int create(const struct options *options, struct error *err)
 	if (get_ready(options, &ready, err) < 0)
 		return -1;
 	say_what_is_added(&ready);
-	if (start_ready(&ready, START_WAIT, &start, err) < 0)
+	if (clone_ready(&ready, err) < 0 ||
+	    start_ready(&ready, START_WAIT, &start, err) < 0)
 		return -1;
 	printf("%s\n", ready.sandbox.record.name);
 	return 0;

@@ -101,6 +101,7 @@ static void fill_record(const struct store *store,
 		.agent = xstrdup(request_agent(request)),
 		.mode = xstrdup(request->mode ? request->mode
 					      : REQUEST_DEFAULT_MODE),
+		.with_changes = request->with_changes,
 		.hide = copy_list(request->hide),
 		.quota_bytes = request->quota_bytes,
 		.quota_inodes = request->quota_inodes,

@@ -14,6 +14,7 @@
 #include "base/fileio.h"
 #include "base/mem.h"
 #include "base/own.h"
+#include "cli/clone_source.h"
 #include "cli/hidden.h"
 #include "cli/share_parse.h"
 #include "cli/store.h"
@@ -35,6 +36,18 @@ static bool is_folder(const char *path)
 	return stat(path, &st) == 0 && S_ISDIR(st.st_mode);
 }
 
+/* hide is taken over. */
+static json_t *pack(const struct sandbox_record *record, const char *host,
+		    const char *guest, bool read_only, bool overlay,
+		    json_t *hide)
+{
+	return json_pack("{s:s, s:s, s:b, s:b, s:b, s:I, s:I, s:o}", "path",
+			 host, "guest_path", guest, "read_only", read_only,
+			 "overlay", overlay, "gone", false, "quota_bytes",
+			 (json_int_t)record->quota_bytes, "quota_inodes",
+			 (json_int_t)record->quota_inodes, "hide", hide);
+}
+
 static json_t *share_json(const struct sandbox_record *record, size_t at,
 			  struct error *err)
 {
@@ -47,12 +60,31 @@ static json_t *share_json(const struct sandbox_record *record, size_t at,
 	if (!hide)
 		return NULL;
 	/* only direct mode lets a guest write to the host */
-	return json_pack("{s:s, s:s, s:b, s:b, s:b, s:I, s:I, s:o}", "path",
-			 share->host, "guest_path", share->guest, "read_only",
-			 share->read_only || !direct, "overlay", overlay,
-			 "gone", false, "quota_bytes",
-			 (json_int_t)record->quota_bytes, "quota_inodes",
-			 (json_int_t)record->quota_inodes, "hide", hide);
+	return pack(record, share->host, share->guest,
+		    share->read_only || !direct, overlay, hide);
+}
+
+/* Clone mode: the repository, in which patterns for paths mean nothing. */
+static json_t *origin_json(const struct sandbox_record *record,
+			   struct error *err)
+{
+	AUTO_CLONE_SOURCE struct clone_source source = { 0 };
+
+	if (clone_source_of(&record->shares.items[0], &source, err) < 0)
+		return NULL;
+	return pack(record, source.host, CLONE_ORIGIN, true, false,
+		    json_array());
+}
+
+/* The work tree, until what was not committed has been carried in. */
+static json_t *changes_json(const struct sandbox_record *record,
+			    struct error *err)
+{
+	json_t *hide = hidden_of(record, 0, err);
+
+	return hide ? pack(record, record->shares.items[0].host, CLONE_CHANGES,
+			   true, false, hide)
+		    : NULL;
 }
 
 /* One that a share holds is made: a guest could make it first otherwise. */
@@ -133,7 +165,16 @@ static json_t *make_shares(const struct sandbox_record *record,
 	AUTO(json) json_t *shares = json_array();
 
 	for (size_t i = 0; i < record->shares.count; i++) {
-		json_t *share = share_json(record, i, err);
+		json_t *share = i == 0 && clone_mode(record)
+					? origin_json(record, err)
+					: share_json(record, i, err);
+
+		if (!share)
+			return NULL;
+		json_array_append_new(shares, share);
+	}
+	if (record->with_changes) {
+		json_t *share = changes_json(record, err);
 
 		if (!share)
 			return NULL;

@@ -97,7 +97,8 @@ static int add_files(const struct sandbox *sandbox, struct start_spec *spec,
 	if (!files || files_config_save(sandbox, files, err) < 0)
 		return -1;
 	spec->files = json_dumps(files, JSON_COMPACT);
-	spec->shares = (unsigned)sandbox->record.shares.count;
+	spec->shares =
+		(unsigned)json_array_size(json_object_get(files, "shares"));
 	return 0;
 }
 

@@ -20,6 +20,7 @@
 #include "base/own.h"
 #include "cli/command.h"
 #include "cli/progress_view.h"
+#include "cli/remote_helper.h"
 #include "cli/store.h"
 #include "cli/terminal.h"
 
@@ -233,6 +234,8 @@ int main(int argc, char **argv)
 	catch_signals();
 	log_identity("bawn", NULL);
 	log_level_set(LOG_LEVEL_WARN);
+	if (argc > 0 && remote_helper_called(argv[0]))
+		return remote_helper_run(argc, (const char *const *)argv);
 	code = dispatch(argc > 0 ? argc - 1 : 0,
 			(const char *const *)argv + (argc > 0));
 	progress_view_clear();

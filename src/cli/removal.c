@@ -9,6 +9,7 @@
 
 #include "base/error.h"
 #include "base/own.h"
+#include "cli/clone.h"
 #include "cli/halt.h"
 #include "cli/store.h"
 #include "state/events.h"
@@ -20,6 +21,7 @@ int removal_of(const struct store *store, const char *name, struct error *err)
 	AUTO_CLOSE int folder =
 		openat(store->folder, name,
 		       O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+	struct sandbox_record record = { 0 };
 	AUTO_CLOSE int events = -1;
 	int result = -1;
 
@@ -27,6 +29,9 @@ int removal_of(const struct store *store, const char *name, struct error *err)
 		return 0;
 	if (folder < 0)
 		return error_set(err, errno, "sandbox %s", name);
+	if (sandbox_record_load(folder, &record, NULL) == 0)
+		clone_forget(&record, folder);
+	sandbox_record_release(&record);
 	/* another command may start it between the two: EBUSY */
 	for (int i = 0; i < ATTEMPTS && result < 0; i++) {
 		if (halt_folder(folder, 0, err) < 0)

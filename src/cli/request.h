@@ -22,8 +22,9 @@ struct request {
 	/* owned; the first is the workspace; empty when a sandbox was named */
 	struct share_list shares;
 	bool shares_given;
-	const char *mode; /* direct, overlay or clone; NULL: not given */
-	char **hide;      /* owned, NULL-terminated; NULL: not given */
+	const char *mode;  /* direct, overlay or clone; NULL: not given */
+	bool with_changes; /* clone mode: uncommitted work too */
+	char **hide;       /* owned, NULL-terminated; NULL: not given */
 	uint64_t quota_bytes, quota_inodes;
 	bool quota_given;
 	bool force;                /* "/" and the home folder may be shared */

@@ -73,6 +73,10 @@ static int take_mode(const struct options *options, struct request *request,
 				     "one",
 				     mode);
 	request->mode = clone ? "clone" : mode;
+	request->with_changes = options_flag(options, "with-changes");
+	if (request->with_changes &&
+	    (!request->mode || strcmp(request->mode, "clone")))
+		return options_usage(err, "--with-changes goes with --clone");
 	return 0;
 }
 
@@ -153,7 +157,9 @@ int request_take_shares(const struct options *options, bool needs_workspace,
 	    take_hide(options, request, err) < 0 ||
 	    take_quota(options, request, err) < 0)
 		return -1;
-	if (request->shares.count && needs_workspace)
+	/* a clone has the folder at a place of its own */
+	if (request->shares.count && needs_workspace &&
+	    (!request->mode || strcmp(request->mode, "clone")))
 		add_git_folder(request);
 	return 0;
 }
@@ -271,6 +277,12 @@ int request_compare_shares(const struct request *request,
 	if (request->mode && strcmp(request->mode, mode))
 		return request_differs(sandbox, "workspace mode", mode,
 				       request->mode, err);
+	if (request->with_changes)
+		return error_set(err, 0,
+				 "sandbox %s is there already, and "
+				 "--with-changes is for a new one (give it "
+				 "another --name, or remove it with `bawn rm`)",
+				 sandbox->record.name);
 	if (request->hide && compare_hide(request, sandbox, err) < 0)
 		return -1;
 	if (request->quota_given && compare_quota(request, sandbox, err) < 0)

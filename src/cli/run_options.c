@@ -43,6 +43,8 @@ const struct option_row run_options[] = {
 	  "direct|overlay|clone", OPTION_HERE },
 	{ "clone", '\0', OPTION_FLAG, NULL, "same as --workspace-mode clone",
 	  NULL, OPTION_HERE },
+	{ "with-changes", '\0', OPTION_FLAG, NULL,
+	  "clone mode: carry uncommitted work in too", NULL, OPTION_HERE },
 	{ "hide", '\0', OPTION_LIST, "GLOB",
 	  "paths that the sandbox does not see, as in .gitignore", NULL,
 	  OPTION_HERE },

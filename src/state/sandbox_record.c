@@ -59,6 +59,8 @@ static const struct field fields[] = {
 	FIELD(id, FIELD_TEXT),
 	FIELD(agent, FIELD_TEXT),
 	FIELD(mode, FIELD_TEXT),
+	FIELD(cloned, FIELD_BOOL),
+	FIELD(with_changes, FIELD_BOOL),
 	FIELD(quota_bytes, FIELD_U64),
 	FIELD(quota_inodes, FIELD_U64),
 	FIELD(template_name, FIELD_TEXT),

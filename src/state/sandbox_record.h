@@ -36,7 +36,9 @@ struct sandbox_record {
 	char *name, *id, *agent;
 	struct share_list shares; /* the first is the workspace */
 	char *mode;               /* of its folders: direct, overlay, clone */
-	char **hide;              /* patterns of --hide; NULL-terminated */
+	bool cloned;              /* clone mode: the guest has its clone */
+	bool with_changes; /* uncommitted work is still to be carried in */
+	char **hide;       /* patterns of --hide; NULL-terminated */
 	uint64_t quota_bytes, quota_inodes; /* of each share; 0: no limit */
 	char *template_name, *template_id;  /* id: digest of the disk content */
 	char *warm_key;                     /* NULL: made with --cold */

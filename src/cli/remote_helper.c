@@ -1,0 +1,181 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * remote_helper.c - git-remote-bawn: fetch from a sandbox in clone mode
+ *
+ * git starts it for remotes "bawn::NAME" and speaks lines with it (gitremote-
+ * helpers(7)). It offers one thing: a connection to git-upload-pack, which runs
+ * in the guest as a session, so that nothing listens anywhere. What comes back
+ * passes a filter.
+ */
+#include "cli/remote_helper.h"
+
+#include <errno.h>
+#include <jansson.h>
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <unistd.h>
+
+#include "base/error.h"
+#include "base/fileio.h"
+#include "base/own.h"
+#include "base/text.h"
+#include "cli/clone_source.h"
+#include "cli/pkt_filter.h"
+#include "cli/progress_view.h"
+#include "cli/relay.h"
+#include "cli/session.h"
+#include "cli/start.h"
+#include "cli/store.h"
+
+#define PROGRAM "git-remote-bawn"
+#define LINE_BYTES 256
+#define FAILED 128 /* as git's own programs */
+
+AUTO_DEFINE(json, json_t *, json_decref)
+
+struct words {
+	struct pkt_filter lines;
+	uint8_t before; /* of stderr */
+};
+
+bool remote_helper_called(const char *program)
+{
+	const char *slash = strrchr(program, '/');
+
+	return !strcmp(slash ? slash + 1 : program, PROGRAM);
+}
+
+/* Byte by byte: what follows the last command belongs to the guest. */
+static int read_line(char line[LINE_BYTES], struct error *err)
+{
+	size_t len = 0;
+
+	while (len < LINE_BYTES) {
+		ssize_t got = read(STDIN_FILENO, line + len, 1);
+
+		if (got < 0 && errno == EINTR)
+			continue;
+		if (got < 0)
+			return error_set(err, errno, "stdin");
+		if (!got && !len)
+			return 0;
+		if (!got || line[len] == '\n') {
+			line[len] = '\0';
+			return 1;
+		}
+		len++;
+	}
+	return error_set(err, 0, "git said too long a line");
+}
+
+static int answer(const char *text, struct error *err)
+{
+	return fileio_write_all(STDOUT_FILENO, text, strlen(text), err);
+}
+
+static long take(void *ctx, bool is_error, uint8_t *bytes, size_t len,
+		 struct error *err)
+{
+	struct words *words = ctx;
+
+	if (is_error)
+		pkt_filter_text(&words->before, bytes, len);
+	else if (pkt_filter(&words->lines, bytes, len) < 0)
+		return error_set(err, 0,
+				 "what the sandbox says is not git's protocol");
+	return (long)len;
+}
+
+/* The version that both ends speak is git's choice; nothing else passes. */
+static json_t *protocol(void)
+{
+	const char *asked = getenv("GIT_PROTOCOL");
+	json_t *variables = json_object();
+
+	if (asked &&
+	    (!strcmp(asked, "version=2") || !strcmp(asked, "version=1")))
+		json_object_set_new(variables, "GIT_PROTOCOL",
+				    json_string(asked));
+	return variables;
+}
+
+static int connect_to(struct sandbox *sandbox, struct error *err)
+{
+	const char *folder = sandbox->record.shares.items[0].guest;
+	const char *argv[] = { "git-upload-pack", "--", folder, NULL };
+	AUTO(json) json_t *variables = protocol();
+	struct words words = { .before = 0 };
+	struct relay_filter filter = { .take = take, .ctx = &words };
+	struct session_wish wish = { .variables = variables,
+				     .folder = "/",
+				     .forward_stdin = true,
+				     .filter = &filter };
+	AUTO_START struct start start = START_INIT;
+
+	if (start_sandbox(sandbox, NULL, START_WAIT, &start, err) < 0)
+		return -1;
+	progress_view_clear();
+	if (answer("\n", err) < 0)
+		return -1;
+	return session_exec(sandbox, &start, argv, &wish, err);
+}
+
+static int open_named(const char *name, struct sandbox *sandbox,
+		      struct error *err)
+{
+	if (sandbox_name_check(name, err) < 0 ||
+	    sandbox_open(name, sandbox, err) < 0)
+		return -1;
+	if (!clone_mode(&sandbox->record) || !sandbox->record.shares.count)
+		return error_set(err, 0,
+				 "sandbox %s is not in clone mode: its "
+				 "workspace is the folder itself",
+				 name);
+	return 0;
+}
+
+/* The exit code; negative with err set. */
+static int serve(struct sandbox *sandbox, struct error *err)
+{
+	char line[LINE_BYTES];
+	int got;
+
+	while ((got = read_line(line, err)) > 0 && line[0]) {
+		if (!strcmp(line, "capabilities"))
+			got = answer("connect\n\n", err);
+		else if (!strcmp(line, "connect git-upload-pack"))
+			return connect_to(sandbox, err);
+		else if (!strcmp(line, "connect git-receive-pack"))
+			return error_set(err, 0,
+					 "a sandbox takes no push (fetch from "
+					 "origin in the sandbox instead)");
+		else
+			return error_set(err, 0,
+					 "git wants what a sandbox does not "
+					 "offer");
+		if (got < 0)
+			break;
+	}
+	return got < 0 ? -1 : 0;
+}
+
+int remote_helper_run(int argc, const char *const *argv)
+{
+	AUTO_SANDBOX struct sandbox sandbox = SANDBOX_INIT;
+	struct error err = { 0 };
+	int code = -1;
+
+	/* a git that was killed leaves no session behind */
+	prctl(PR_SET_PDEATHSIG, SIGTERM);
+	if (argc != 3)
+		error_set(&err, 0, "git runs this for remotes bawn::NAME");
+	else if (open_named(argv[2], &sandbox, &err) == 0)
+		code = serve(&sandbox, &err);
+	if (code >= 0)
+		return code;
+	progress_view_clear();
+	fprintf(stderr, "bawn: %s\n", err.text);
+	return FAILED;
+}

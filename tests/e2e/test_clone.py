@@ -1,0 +1,184 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Clone mode: a private clone inside, and commits that come back by git fetch."""
+import os
+import signal
+import subprocess
+
+import pytest
+
+from bawn import BAWN, ROOT, wait
+
+MACHINE = ("-m", "1G")  # as test_template.py: one warm image for both
+SYSTEM = os.environ.get("BAWN_TEST_SYSTEM", "/nonexistent")
+
+
+class Repository:
+    """A repository of the host, and its git as a user runs it."""
+
+    def __init__(self, path, environ):
+        self.path, self.environ = str(path), environ
+
+    def git(self, *args, check=True, **kwargs):
+        identity = ["-c", "user.name=host", "-c", "user.email=host@example.org"]
+        done = subprocess.run(["git", *identity, *args], cwd=self.path, env=self.environ,
+                              capture_output=True, text=True, errors="replace",
+                              timeout=60, stdin=subprocess.DEVNULL, check=False, **kwargs)
+        assert not check or done.returncode == 0, f"{args}: {done.stderr}"
+        return done
+
+    def write(self, name, text):
+        os.makedirs(os.path.dirname(f"{self.path}/{name}"), exist_ok=True)
+        with open(f"{self.path}/{name}", "w", encoding="utf-8") as file:
+            file.write(text)
+
+
+@pytest.fixture
+def environ(bawn, tmp_path):
+    """With git-remote-bawn in PATH: the installed one, or a link."""
+    place = os.path.dirname(BAWN)
+    if not os.path.exists(f"{place}/git-remote-bawn"):
+        place = str(tmp_path / "bin")
+        os.mkdir(place)
+        os.symlink(BAWN, f"{place}/git-remote-bawn")
+    return {**bawn.env, "PATH": f"{place}:{bawn.env['PATH']}"}
+
+
+@pytest.fixture
+def repository(bawn, tmp_path, environ):
+    places = (f"{bawn.home}/data", SYSTEM)
+    if not any(os.path.isfile(f"{place}/templates/base/disk.ext4") for place in places):
+        assert not ROOT, "the base template was built (see base-template.log)"
+        pytest.skip("no base template: root made none, and this user cannot")
+    path = tmp_path / "project with a space"
+    path.mkdir()
+    one = Repository(path, environ)
+    one.git("init", "-q", "-b", "main")
+    one.write("kept", "kept\n")
+    one.write("changed", "before\n")
+    one.write("deleted", "deleted\n")
+    one.write("script", "#!/bin/sh\n")
+    one.write(".gitignore", "*.secret\n")
+    one.git("add", "-A")
+    one.git("commit", "-q", "-m", "first")
+    return one
+
+
+def create(bawn, name, repository, *options):
+    return bawn("create", "--name", name, *MACHINE, "--clone", *options, "shell",
+                repository.path, timeout=240)
+
+
+def inside(bawn, name, repository, script):
+    return bawn("exec", "-w", repository.path, name, "sh", "-ec", script).out
+
+
+@pytest.mark.seconds(300)
+def test_commits_come_back_and_nothing_else_does(bawn, repository):
+    os.chmod(f"{repository.path}/script", 0o755)
+    os.symlink("kept", f"{repository.path}/link")
+    os.unlink(f"{repository.path}/deleted")
+    repository.write("changed", "after\n")
+    repository.write("new/-x file", "new\n")
+    repository.write("a.secret", "password\n")
+    before = repository.git("status", "--porcelain").stdout
+    name = "clone-box"
+    create(bawn, name, repository, "--with-changes")
+
+    # what is inside: the commit, the changes, nothing that git ignores
+    assert inside(bawn, name, repository, "git status --porcelain") == before
+    assert inside(bawn, name, repository,
+                  "id -un; cat changed 'new/-x file'; readlink link; git branch --show-current; "
+                  "test ! -e a.secret; test ! -e .git/objects/info/alternates"
+                  ) == "agent\nafter\nnew\nkept\nmain\n"
+    # the work tree was there for the carrying-in only; the origin is read-only
+    assert bawn.sh(name, "ls /run/bawn/changes | wc -l") == "0"
+    assert bawn.raw("exec", "-u", "root", name, "sh", "-c",
+                    "echo x > /run/bawn/origin/HEAD").code != 0
+
+    # and back
+    inside(bawn, name, repository,
+           "git config user.name agent; git config user.email agent@example.org;"
+           "git checkout -q -b feature; git add -A; git commit -q -m inside; git tag planted;"
+           "mkdir -p .git/hooks; echo 'touch /tmp/ran' > .git/hooks/post-checkout")
+    done = repository.git("fetch", "sandbox-" + name)
+    assert "feature" in done.stderr
+    assert repository.git("show", "sandbox-clone-box/feature:changed").stdout == "after\n"
+    assert repository.git("status", "--porcelain").stdout == before
+    assert repository.git("tag").stdout == ""
+    assert repository.git("branch", "--format=%(refname:short)").stdout == "main\n"
+
+    # a newer commit of the host reaches the clone
+    repository.git("commit", "-q", "--allow-empty", "-m", "later")
+    assert "later" in inside(bawn, name, repository,
+                             "git fetch -q origin; git log -1 --format=%s origin/main")
+
+    push = repository.git("push", "sandbox-" + name, "main", check=False)
+    assert push.returncode != 0 and "takes no push" in push.stderr
+    hostile(bawn, name, repository)
+
+    bawn("rm", "-f", name)
+    assert repository.git("remote").stdout == ""
+    # what was fetched is the user's now
+    assert repository.git("show", "sandbox-clone-box/feature:changed").stdout == "after\n"
+
+
+def hostile(bawn, name, repository):
+    """A git-upload-pack of the guest's own making."""
+    def replace(script):
+        bawn("exec", "-i", "-u", "root", name, "sh", "-c",
+             "rm -f /usr/bin/git-upload-pack; cat > /usr/bin/git-upload-pack; "
+             "chmod 755 /usr/bin/git-upload-pack", input=f"#!/bin/sh\n{script}\n")
+
+    replace(r"printf '\033]0;title\007garbage\n' >&2; printf '\033[31mgarbage'; sleep 1000")
+    done = repository.git("fetch", "sandbox-" + name, check=False)
+    assert done.returncode != 0 and "not git's protocol" in done.stderr
+    assert "\033" not in done.stderr and "\007" not in done.stderr
+    replace(r"printf '0018ERR no\033[31m\033[2J here'")
+    done = repository.git("fetch", "sandbox-" + name, check=False)
+    assert done.returncode != 0 and "ERR" not in done.stdout
+    assert "no?[31m?[2J here" in done.stderr and "\033" not in done.stderr
+    replace("exec sleep 1000")
+    with subprocess.Popen(["git", "fetch", "sandbox-" + name], cwd=repository.path,
+                          env=repository.environ, stdin=subprocess.DEVNULL,
+                          stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
+                          start_new_session=True) as fetch:
+        wait(lambda: bawn.running(name, "sleep 1000"), 30, "the fetch hangs")
+        os.killpg(fetch.pid, signal.SIGINT)
+        fetch.wait(timeout=10)
+    wait(lambda: not bawn.running(name, "sleep 1000"), 30, "its session ends")
+
+
+@pytest.mark.seconds(300)
+def test_a_worktree_of_a_shallow_repository_can_be_cloned(bawn, repository, tmp_path, environ):
+    repository.git("commit", "-q", "--allow-empty", "-m", "second")
+    repository.git("clone", "-q", "--depth", "1", f"file://{repository.path}",
+                   str(tmp_path / "shallow"))
+    shallow = Repository(tmp_path / "shallow", environ)
+    shallow.git("worktree", "add", "-q", "-b", "side", str(tmp_path / "side"))
+    side = Repository(tmp_path / "side", environ)
+    side.git("config", "remote.sandbox-side-box.url", "elsewhere")
+    done = create(bawn, "side-box", side)
+    assert "another remote" in done.err
+    assert inside(bawn, "side-box", side,
+                  "git branch --show-current; git log --format=%s; git status --porcelain"
+                  ) == "side\nsecond\n"
+    assert "refs/heads/side" in side.git("ls-remote", "bawn::side-box").stdout
+    bawn("rm", "-f", "side-box")
+    assert side.git("config", "remote.sandbox-side-box.url").stdout == "elsewhere\n"
+
+
+def test_what_cannot_be_cloned_is_refused_before_anything_is_made(bawn, tmp_path, environ):
+    before = bawn.names()
+    done = bawn.raw("create", "--clone", "shell", tmp_path)
+    assert done.code == 1 and "not the top folder of a git repository" in done.err
+    done = bawn.raw("create", "--with-changes", "shell", tmp_path)
+    assert done.code == 2 and "goes with --clone" in done.err
+    one = Repository(tmp_path, environ)
+    one.git("init", "-q")
+    done = bawn.raw("create", "-t", "tiny", "-m", "256M", "--cpus", "1", "--clone", "shell",
+                    tmp_path, timeout=120)
+    assert done.code == 1 and "no git" in done.err
+    assert bawn.names() == before
+    for name in ("none", "../x", "-x"):
+        done = one.git("ls-remote", f"bawn::{name}", check=False)
+        assert done.returncode == 128 and "bawn: " in done.stderr
