@@ -95,20 +95,22 @@ static int memory_with(const struct review_version *version, struct error *err)
 					  : TAKE_FD(fd);
 }
 
-/* Each line by itself: a line's end is the only control character left. */
+/* Ends of lines and tabs are the only control characters left. */
 static int append_lines(struct buffer *out, const struct buffer *raw)
 {
 	const char *at = (const char *)raw->data, *end = at + raw->len;
 	char shown[LINE_SHOWN_MAX];
 
 	while (at < end) {
-		const char *stop = memchr(at, '\n', (size_t)(end - at));
-		size_t len = (size_t)((stop ? stop : end) - at);
+		const char *stop = at;
 
-		text_printable(at, len, shown, sizeof(shown));
-		if (buffer_printf(out, "%s\n", shown) < 0)
+		while (stop < end && *stop != '\n' && *stop != '\t')
+			stop++;
+		text_printable(at, (size_t)(stop - at), shown, sizeof(shown));
+		if (buffer_printf(out, "%s%c", shown,
+				  stop < end ? *stop : '\n') < 0)
 			return -1;
-		at += len + 1;
+		at = stop + 1;
 	}
 	return 0;
 }

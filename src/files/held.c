@@ -13,8 +13,11 @@
 
 #include "base/mem.h"
 #include "base/own.h"
+#include "base/text.h"
 #include "files/policy.h"
 #include "files/shown.h"
+
+#define TELL_ROOM_BYTES 4096
 
 struct folding {
 	int fd;
@@ -229,6 +232,31 @@ int held_rekey(struct server *server, struct node *node, const struct statx *st)
 	return node_table_rekey(server->nodes, node, &key) < 0 ? -ESTALE : 0;
 }
 
+void held_tell_later(struct server *server, const struct node *folder,
+		     const char *name)
+{
+	struct held_changed_name *later = &server->held_name;
+
+	later->folder = node_table_id(server->nodes, folder);
+	later->share = folder->key.share;
+	text_copy(later->name, sizeof(later->name), name);
+}
+
+void held_tell(struct server *server)
+{
+	struct held_changed_name *later = &server->held_name;
+	struct node *folder;
+	size_t left;
+
+	if (!later->folder)
+		return;
+	folder = node_table_by_id(server->nodes, later->share, later->folder);
+	later->folder = 0;
+	port_room(&server->port, &left);
+	if (folder && left >= TELL_ROOM_BYTES)
+		watch_tell_entry(server, folder, later->name);
+}
+
 int held_copy(struct server *server, const struct node *folder,
 	      const char *name, const struct shadow_source *source,
 	      struct statx *st)
@@ -274,7 +302,10 @@ static int take_over(struct server *server, struct node *node,
 	if (source.fd < 0)
 		return source.fd;
 	failed = held_copy(server, folder, name, &source, &own);
-	return failed ? failed : held_rekey(server, node, &own);
+	if (failed)
+		return failed;
+	held_tell_later(server, folder, name);
+	return held_rekey(server, node, &own);
 }
 
 /*

@@ -34,6 +34,17 @@ struct held_folder {
 	char path[NODE_PATH_MAX];
 };
 
+/*
+ * A name that stands for another file since this request: the guest's kernel
+ * still believes what it was told of it for long (entry.h), but `bawn review`
+ * may take away what is in the shadow.
+ */
+struct held_changed_name {
+	uint64_t folder; /* its id; 0: none */
+	unsigned share;
+	char name[NODE_NAME_MAX + 1];
+};
+
 /* Sets a share up for the guard; before the process is locked. */
 void held_init_share(struct server *server, struct share *share);
 
@@ -75,6 +86,9 @@ struct held_move {
 int held_rename(struct server *server, struct held_move *move);
 /* The host's file system did it. */
 void held_renamed(struct server *server, const struct held_move *move);
+
+/* After the answer to a request: tells the guest of such a name. */
+void held_tell(struct server *server);
 
 /* Names that only the shadow has, by a number that does not change. */
 typedef bool held_entry_fn(void *ctx, const char *name, mode_t type,

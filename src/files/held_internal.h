@@ -28,6 +28,8 @@ int held_shown(struct server *server, const struct node *folder,
 /* The node means another file from now on. */
 int held_rekey(struct server *server, struct node *node,
 	       const struct statx *st);
+void held_tell_later(struct server *server, const struct node *folder,
+		     const char *name);
 /* Into the shadow, under this name; *st is then what lies there. */
 int held_copy(struct server *server, const struct node *folder,
 	      const char *name, const struct shadow_source *source,

@@ -132,7 +132,10 @@ static int move_in(struct server *server, struct held_move *move)
 		return TAKE_FD(fd);
 	source.fd = fd;
 	failed = held_copy(server, move->to, move->new_name, &source, &now);
-	return failed ? failed : become(server, move, &now);
+	if (failed)
+		return failed;
+	held_tell_later(server, move->to, move->new_name);
+	return become(server, move, &now);
 }
 
 /* Both names are in the shadow. */

@@ -10,6 +10,7 @@
 
 #include "base/log.h"
 #include "base/own.h"
+#include "files/held.h"
 
 enum op_flag {
 	OP_NO_NODE = 1 << 0,  /* the header's node means nothing */
@@ -142,6 +143,7 @@ int ops_serve(struct server *server, unsigned share, const void *bytes,
 		return 0;
 	left = reply_end(&reply, share, request.unique, -result);
 	port_commit(&server->port, left);
+	held_tell(server);
 	ahead_send(server);
 	return 0;
 }

@@ -46,6 +46,7 @@ struct server {
 	int state_fd; /* borrowed: folder of what outlives us; or -1 */
 	struct guard_list guard; /* empty: no guard */
 	struct held_folder held_folder;
+	struct held_changed_name held_name;
 	struct shown shown;
 	struct undo undo; /* keeps what the guest changes there */
 	bool greeted;     /* HELLO was answered */

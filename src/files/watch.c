@@ -22,6 +22,7 @@
 #include "base/own.h"
 #include "base/text.h"
 #include "files/fuse_reply.h"
+#include "files/held.h"
 #include "files/policy.h"
 #include "files/server.h"
 
@@ -243,8 +244,10 @@ static uint32_t type_at(struct server *server, struct node *folder,
 {
 	int fd = node_fds_folder(&server->fds, folder);
 
-	if (fd < 0 || statx(fd, name, AT_SYMLINK_NOFOLLOW | AT_NO_AUTOMOUNT,
-			    SHARE_STATX, st) < 0)
+	/* Of a version of its own nobody but the guest changes anything. */
+	if (fd < 0 || held_stat(server, folder, name, st) != 0 ||
+	    statx(fd, name, AT_SYMLINK_NOFOLLOW | AT_NO_AUTOMOUNT, SHARE_STATX,
+		  st) < 0)
 		return 0;
 	if (policy_is_absent(server, st) ||
 	    policy_hides(server, folder, name, st->stx_mode & S_IFMT))
@@ -283,7 +286,8 @@ static void tell_name(struct server *server, struct node *folder,
 
 	if (!event->len ||
 	    policy_hides(server, folder, event->name,
-			 event->mask & IN_ISDIR ? S_IFDIR : S_IFREG) != 0)
+			 event->mask & IN_ISDIR ? S_IFDIR : S_IFREG) != 0 ||
+	    held_stat(server, folder, event->name, &st) != 0)
 		return;
 	if (event->mask & (IN_CREATE | IN_MOVED_TO))
 		type = type_at(server, folder, event->name, &st);

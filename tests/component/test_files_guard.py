@@ -191,6 +191,24 @@ def test_the_host_keeps_its_version_and_its_edits_are_seen_until_the_guest_has_o
     assert place.get(".git/hooks/pre-commit") == b"#!/bin/sh\nhost\n"
 
 
+def test_host_changes_of_a_file_that_the_guest_has_its_own_of_are_not_told(guarded):
+    place, files = guarded.place, guarded.files
+    place.put(".envrc", "host")
+    guarded.put(".envrc", b"guest")
+    # That it is another file is told once, so that `review` can take it away.
+    files.wait_notice(lambda notice: getattr(notice, "name", b"") == b".envrc")
+    assert guarded.names() == {".envrc"}
+    files.notices = [notice for notice in files.notices
+                     if getattr(notice, "name", b"") != b".envrc"]
+    place.put(".envrc", "host again")
+    os.rename(place.host(".envrc"), place.host(".envrc.old"))
+    place.put("free", "x")
+    files.wait_notice(lambda notice: getattr(notice, "name", b"").startswith(b"free"))
+    assert not [notice for notice in files.notices
+                if getattr(notice, "name", b"") == b".envrc"]
+    assert guarded.get(".envrc") == b"guest"
+
+
 def test_removed_for_the_guest_means_kept_for_the_host(guarded):
     place = guarded.place
     place.put(".envrc", "host")
