@@ -41,10 +41,13 @@ static int refused(const char *program, const struct session_wish *wish,
 	if (!strcmp(refusal->stage, "user"))
 		return error_set(err, 0, "the sandbox has no user %s",
 				 wish->user ? wish->user : "agent");
+	if (!strcmp(refusal->stage, "folder") && !wish->folder)
+		return error_set(err, code,
+				 "the workspace in the sandbox (-w starts "
+				 "elsewhere)");
 	if (!strcmp(refusal->stage, "folder"))
 		return error_set(err, code, "folder %s of the sandbox",
-				 wish->folder ? wish->folder
-					      : "of the workspace");
+				 wish->folder);
 	return -1;
 }
 

@@ -138,6 +138,7 @@ static int mount_share(const struct relay_share *share, unsigned number,
 	if (relay_tree_make(path, share->type, err) ||
 	    mount_served(share, path, ends, &st, err))
 		return -1;
+	relay_tree_open(share->path);
 	return is_overlay(share) ? mount_overlay(share, number, &st, err) : 0;
 }
 

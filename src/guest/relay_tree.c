@@ -45,6 +45,25 @@ int relay_tree_make(const char *path, mode_t type, struct error *err)
 			       : make_file(path, err);
 }
 
+void relay_tree_open(const char *path)
+{
+	char folder[PATH_MAX];
+	struct stat root, st;
+
+	if (text_copy(folder, sizeof(folder), path) || stat("/", &root))
+		return;
+	for (char *slash = strrchr(folder, '/'); slash && slash != folder;
+	     slash = strrchr(folder, '/')) {
+		*slash = '\0';
+		/* what is on another file system may be the host's */
+		if (lstat(folder, &st) || st.st_dev != root.st_dev ||
+		    !S_ISDIR(st.st_mode) || (st.st_mode & S_IXOTH))
+			continue;
+		if (chmod(folder, (st.st_mode & 07777) | S_IXOTH))
+			return;
+	}
+}
+
 void relay_tree_clear(const char *source)
 {
 	AUTO_BUFFER struct buffer text = BUFFER_INIT(MOUNTS_BYTES_MAX);

@@ -54,7 +54,7 @@ def place(session, tmp_path_factory):
     put(p.single, "single\n")
     p.bawn = session.with_env(HOME=p.home)
     done = p.bawn("create", "--name", p.name, *SMALL, "--hide", "*.key",
-                  "--quota", "8M,300", "-v", f"{p.other}:/mnt/other:ro", "shell",
+                  "--quota", "8M,300", "-v", f"{p.other}:/root/other:ro", "shell",
                   p.project, f"{p.project}/vendor:ro", p.single,
                   timeout=START_SECONDS)
     p.said = done.err
@@ -93,8 +93,9 @@ def test_read_only_is_the_hosts_word(place):
     """W4: a guest's root may remount or unmount what it likes."""
     bawn, name = place.bawn, place.name
     vendor = f"'{place.project}/vendor'"
-    assert bawn.exec(name, "cat", "/mnt/other/file", "vendor/lib").out == "other\ntheirs\n"
-    for folder in ("/mnt/other", vendor):
+    # the guest's own /root, on the way, is open to agent
+    assert bawn.exec(name, "cat", "/root/other/file", "vendor/lib").out == "other\ntheirs\n"
+    for folder in ("/root/other", vendor):
         refused(bawn, name, f"touch {folder}/new")
         bawn.raw("exec", "-u", "root", name, "sh", "-c",
                  f"mount -o remount,rw {folder}")
@@ -116,7 +117,7 @@ def test_hidden_paths_are_absent(place):
     for hidden in (".env", "secret", "a.pem", "b.key", "private"):
         assert f"/{hidden}\n" not in listed
     for path in (".env", "secret/x", "a.pem", "b.key", "deep/1/2/private",
-                 "/mnt/other/user"):
+                 "/root/other/user"):
         refused(bawn, name, f"cat {path}")
         refused(bawn, name, f"echo x > {path}")
     assert read(f"{place.project}/.env") == "hidden"
@@ -136,7 +137,7 @@ def test_inspect_and_ls_show_the_folders(place):
         place.project, f"{place.project}/vendor", place.single, place.other]
     assert [mount["read_only"] for mount in facts["mounts"]] == [
         False, True, False, True]
-    assert facts["mounts"][3]["guest"] == "/mnt/other"
+    assert facts["mounts"][3]["guest"] == "/root/other"
     assert facts["workspace_mode"] == "direct"
     assert facts["quota"] == {"bytes": 8 * MIB, "inodes": 300}
     assert place.project in place.bawn("ls").out
@@ -262,7 +263,7 @@ def test_the_list_of_a_stopped_sandbox_counts_at_its_start(place, tmp_path):
     # what was mounted later is no difference
     assert bawn("run", "--name", name, "shell", place.project,
                 f"{place.project}/vendor:ro", place.single, "-v",
-                f"{place.other}:/mnt/other:ro", "--", "true").code == 0
+                f"{place.other}:/root/other:ro", "--", "true").code == 0
     other = bawn.raw("run", "--name", name, "shell", f"{tmp_path}/more", "--", "true")
     assert other.code == 125 and place.project in other.err and "more" in other.err
 
