@@ -4,16 +4,20 @@
  */
 #include "files/ahead.h"
 
+#include <errno.h>
 #include <linux/fuse.h>
 #include <string.h>
 #include <unistd.h>
 
+#include "base/text.h"
+#include "files/entry.h"
 #include "files/ops.h"
 #include "proto/cursor.h"
 
 #define HEAD_BYTES (RECORD_HEADER_BYTES + 24)
 /* Answers to real questions have to fit as well. */
 #define ROOM_BYTES (2U << 20)
+#define AHEAD_NAMES_AGE 4096
 
 static struct ahead_folder *find_folder(struct ahead *ahead, unsigned share,
 					uint64_t id)
@@ -48,9 +52,50 @@ void ahead_list(struct op *op, bool first)
 	ahead->list = folder;
 }
 
+void ahead_absent(struct op *op)
+{
+	struct ahead *ahead = &op->server->ahead;
+	const char *name = op->request->name;
+	struct ahead_name *least = &ahead->names[0];
+
+	if (strlen(name) > AHEAD_NAME_MAX)
+		return;
+	/* What was asked for long ago counts less. */
+	if (++ahead->asked % AHEAD_NAMES_AGE == 0) {
+		for (unsigned i = 0; i < AHEAD_NAMES; i++)
+			ahead->names[i].asked /= 2;
+	}
+	for (unsigned i = 0; i < AHEAD_NAMES; i++) {
+		struct ahead_name *known = &ahead->names[i];
+
+		if (strcmp(known->name, name) == 0) {
+			known->asked++;
+			return;
+		}
+		if (known->asked < least->asked)
+			least = known;
+	}
+	least->asked = 1;
+	text_copy(least->name, sizeof(least->name), name);
+}
+
+/* Remembers a folder whose absent names are to be told. */
+static void note_folder(struct op *op, struct node *node)
+{
+	struct ahead *ahead = &op->server->ahead;
+
+	if (node->watch >= 0 && ahead->inner_count < AHEAD_INNER)
+		ahead->inner[ahead->inner_count++] =
+			node_table_id(op->server->nodes, node);
+	ahead->inner_share = (uint8_t)op->share_index;
+}
+
 void ahead_listed(struct op *op, struct node *node, const struct statx *st)
 {
 	struct ahead_folder *folder = op->server->ahead.list;
+
+	if (S_ISDIR(st->stx_mode))
+		note_folder(op, node);
 
 	if (!folder || folder->id != op->request->node ||
 	    folder->count == AHEAD_FILES || !S_ISREG(st->stx_mode) ||
@@ -150,6 +195,53 @@ static size_t send_file(struct server *server, unsigned share, uint64_t id)
 	return (size_t)n;
 }
 
+/* Those that are asked for everywhere and are not in this folder. */
+static void send_absent(struct op *op, uint64_t id)
+{
+	struct server *server = op->server;
+	struct node *folder =
+		node_table_by_id(server->nodes, op->share_index, id);
+	uint8_t *start =
+		begin(server, ROOM_BYTES, FUSE_LOOKUP, id, ENTRY_WATCHED_S);
+	struct writer w;
+	struct statx st;
+
+	if (!folder || folder->watch < 0 || !start)
+		return;
+	w = writer_over(start + HEAD_BYTES, AHEAD_NAMES * (AHEAD_NAME_MAX + 1));
+	node_fds_begin_request(&server->fds);
+	for (unsigned i = 0; i < AHEAD_NAMES; i++) {
+		const struct ahead_name *name = &server->ahead.names[i];
+
+		if (name->asked >= AHEAD_NAME_ASKED &&
+		    entry_stat(op, folder, name->name, &st) == -ENOENT)
+			writer_str(&w, name->name);
+	}
+	if (writer_len(&w))
+		finish(server, start, op->share_index, writer_len(&w));
+}
+
+static bool has_names(const struct ahead *ahead)
+{
+	for (unsigned i = 0; i < AHEAD_NAMES; i++) {
+		if (ahead->names[i].asked >= AHEAD_NAME_ASKED)
+			return true;
+	}
+	return false;
+}
+
+static void send_inner(struct server *server)
+{
+	struct ahead *ahead = &server->ahead;
+	struct op op = { .server = server,
+			 .share = &server->shares[ahead->inner_share],
+			 .share_index = ahead->inner_share };
+
+	for (unsigned i = 0; i < ahead->inner_count && has_names(ahead); i++)
+		send_absent(&op, ahead->inner[i]);
+	ahead->inner_count = 0;
+}
+
 void ahead_send(struct server *server)
 {
 	struct ahead_folder *folder = server->ahead.turn;
@@ -157,6 +249,8 @@ void ahead_send(struct server *server)
 
 	if (server->ahead.end)
 		send_end(server);
+	if (server->ahead.inner_count)
+		send_inner(server);
 	server->ahead.turn = NULL;
 	if (!folder)
 		return;

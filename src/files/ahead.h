@@ -4,9 +4,10 @@
  *
  * A round trip costs more than a small file. When one of a folder's small
  * files is read, the others follow unasked; when a listing came to its end,
- * so does the answer to the question for more. The relay keeps them for a
- * while (relay_ahead.h says why that is right). Only what we are told of when
- * the host changes it is sent, so that the relay is told, too.
+ * so does the answer to the question for more; and names that programs look
+ * for in every folder, most often in vain, are told with the folder. The relay
+ * keeps them for a while (relay_ahead.h says why that is right). Only what we
+ * are told of when the host changes it is sent, so that the relay is told, too.
  */
 #pragma once
 
@@ -22,6 +23,16 @@ struct statx;
 #define AHEAD_FILES 128         /* of each */
 #define AHEAD_FILE_BYTES 65536U /* larger ones are read ahead by the kernel */
 #define AHEAD_TURN_BYTES (512U << 10)
+#define AHEAD_INNER 64
+#define AHEAD_NAMES 16
+#define AHEAD_NAME_MAX 31
+#define AHEAD_NAME_ASKED 4 /* then it is looked for everywhere */
+
+/* A name that was asked for in vain, in one folder after the other. */
+struct ahead_name {
+	unsigned asked;
+	char name[AHEAD_NAME_MAX + 1];
+};
 
 struct ahead_folder {
 	uint64_t id; /* of its node; 0: none */
@@ -32,15 +43,22 @@ struct ahead_folder {
 
 struct ahead {
 	struct ahead_folder folders[AHEAD_FOLDERS];
-	unsigned next;             /* slot */
-	struct ahead_folder *list; /* being listed now; or NULL */
-	struct ahead_folder *turn; /* to be sent after this answer; or NULL */
-	uint64_t end, end_offset;  /* the same: node of a folder; or 0 */
+	struct ahead_name names[AHEAD_NAMES];
+	unsigned asked;              /* in vain, in all */
+	unsigned next;               /* slot */
+	struct ahead_folder *list;   /* being listed now; or NULL */
+	struct ahead_folder *turn;   /* to be sent after this answer; or NULL */
+	uint64_t inner[AHEAD_INNER]; /* the same: folders in the listing */
+	unsigned inner_count;
+	uint8_t inner_share;
+	uint64_t end, end_offset; /* the same: node of a folder; or 0 */
 	uint8_t end_share;
 };
 
 /* A folder is listed, from its beginning or going on. */
 void ahead_list(struct op *op, bool first);
+/* A name was asked for that is not there. */
+void ahead_absent(struct op *op);
 /* An entry of it was given. */
 void ahead_listed(struct op *op, struct node *node, const struct statx *st);
 /* It came to its end there. */

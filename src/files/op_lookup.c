@@ -20,6 +20,7 @@ int op_lookup(struct op *op)
 	failed = entry_reply(op, op->node, op->request->name);
 	if (failed != -ENOENT || op->node->watch < 0)
 		return failed;
+	ahead_absent(op);
 	/* Absence may be believed as long as presence. */
 	reply_add(op->reply, &nothing, sizeof(nothing));
 	return 0;

@@ -16,7 +16,7 @@ struct ahead {
 	struct list order;
 	struct ahead *next; /* of the same bucket */
 	uint64_t node, offset;
-	uint32_t opcode; /* FUSE_READ, or FUSE_READDIR for both kinds */
+	uint32_t opcode; /* FUSE_READ, FUSE_READDIR, FUSE_LOOKUP */
 	uint32_t len;
 	uint8_t share;
 	uint8_t bytes[];
@@ -45,16 +45,24 @@ static void discard(struct ahead_table *table, struct ahead **link)
 	free(ahead);
 }
 
-void ahead_drop(struct ahead_table *table, unsigned share, uint64_t node)
+/* opcode 0: of any kind. */
+static void drop(struct ahead_table *table, unsigned share, uint64_t node,
+		 uint32_t opcode)
 {
 	struct ahead **link = bucket_of(table, share, node);
 
 	while (*link) {
-		if ((*link)->node == node && (*link)->share == share)
+		if ((*link)->node == node && (*link)->share == share &&
+		    (!opcode || (*link)->opcode == opcode))
 			discard(table, link);
 		else
 			link = &(*link)->next;
 	}
+}
+
+void ahead_drop(struct ahead_table *table, unsigned share, uint64_t node)
+{
+	drop(table, share, node, 0);
 }
 
 static void drop_oldest(struct ahead_table *table)
@@ -85,7 +93,12 @@ static const void *parse(const void *payload, size_t len, struct ahead *ahead)
 		return NULL;
 	if (ahead->opcode == FUSE_READ && ahead->offset)
 		return NULL; /* always the whole file */
-	if (ahead->opcode != FUSE_READ && ahead->opcode != FUSE_READDIR)
+	if (ahead->opcode != FUSE_READ && ahead->opcode != FUSE_READDIR &&
+	    ahead->opcode != FUSE_LOOKUP)
+		return NULL;
+	/* Names, each with its end. */
+	if (ahead->opcode == FUSE_LOOKUP &&
+	    (!ahead->len || ((const uint8_t *)payload)[len - 1]))
 		return NULL;
 	return cursor_bytes(&c, ahead->len);
 }
@@ -105,7 +118,7 @@ bool ahead_add(struct ahead_table *table, unsigned share, const void *payload,
 
 	if (!bytes)
 		return false;
-	ahead_drop(table, share, head.node);
+	drop(table, share, head.node, head.opcode);
 	while (table->count && (table->bytes > AHEAD_BYTES_MAX ||
 				table->count >= AHEAD_COUNT_MAX))
 		drop_oldest(table);
@@ -180,6 +193,41 @@ void ahead_used(struct ahead_table *table, unsigned share, const void *request,
 	    ((*link)->opcode == FUSE_READDIR || in.offset >= (*link)->len ||
 	     in.size >= (*link)->len - in.offset))
 		discard(table, link);
+}
+
+static bool has_name(const struct ahead *ahead, const char *name)
+{
+	const char *at = (const char *)ahead->bytes;
+	const char *end = at + ahead->len;
+
+	for (; at < end; at += strlen(at) + 1) {
+		if (strcmp(at, name) == 0)
+			return true;
+	}
+	return false;
+}
+
+bool ahead_is_absent(struct ahead_table *table, unsigned share,
+		     const void *request, size_t len, uint64_t *seconds)
+{
+	const char *name =
+		(const char *)request + sizeof(struct fuse_in_header);
+	struct fuse_in_header head;
+	struct ahead *ahead;
+
+	if (!table->count || len <= sizeof(head) ||
+	    ((const char *)request)[len - 1])
+		return false;
+	memcpy(&head, request, sizeof(head));
+	ahead = *bucket_of(table, share, head.nodeid);
+	for (; ahead; ahead = ahead->next) {
+		if (ahead->node != head.nodeid || ahead->share != share ||
+		    ahead->opcode != FUSE_LOOKUP)
+			continue;
+		*seconds = ahead->offset;
+		return has_name(ahead, name);
+	}
+	return false;
 }
 
 /* The nodes beside the header's that a request may change; 0: none. */

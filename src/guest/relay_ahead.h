@@ -3,7 +3,8 @@
  * relay_ahead.h - answers that came before their requests
  *
  * The server sends what the kernel will most likely ask next: small files
- * beside one that was read, the end of a folder. A request that is answered
+ * beside one that was read, the end of a folder, names that are asked for in
+ * every folder and are not there. A request that is answered
  * from here saves a round trip.
  *
  * Why an answer from here is never older than what the kernel may believe:
@@ -59,6 +60,9 @@ bool ahead_find(struct ahead_table *table, unsigned share, const void *request,
 /* After the answer was given: a file that was read to its end goes. */
 void ahead_used(struct ahead_table *table, unsigned share, const void *request,
 		size_t len);
+/* A LOOKUP of a name that is known not to be there, for so long. */
+bool ahead_is_absent(struct ahead_table *table, unsigned share,
+		     const void *request, size_t len, uint64_t *seconds);
 /* Nothing of this node is known any more. */
 void ahead_drop(struct ahead_table *table, unsigned share, uint64_t node);
 /* The same for every node that a request of the kernel may change. */

@@ -138,6 +138,22 @@ static bool answer_ahead(struct relay *relay, unsigned share,
 	return true;
 }
 
+static bool answer_absent(struct relay *relay, unsigned share,
+			  const uint8_t *bytes, size_t len, uint64_t unique)
+{
+	struct {
+		struct fuse_out_header head;
+		struct fuse_entry_out entry;
+	} reply = { .head = { .len = sizeof(reply), .unique = unique } };
+
+	if (!ahead_is_absent(&relay->ahead, share, bytes, len,
+			     &reply.entry.entry_valid))
+		return false;
+	if (write(relay->shares[share].fd, &reply, sizeof(reply)) < 0)
+		log_limited(LOG_LEVEL_DEBUG, "answer: %s", strerror(errno));
+	return true;
+}
+
 /* True when the request goes to the server. */
 static bool take_request(struct relay *relay, unsigned share,
 			 const uint8_t *bytes, size_t len)
@@ -149,6 +165,11 @@ static bool take_request(struct relay *relay, unsigned share,
 	memcpy(&head, bytes, sizeof(head));
 	ahead_drop_changed(&relay->ahead, share, bytes, len);
 	switch (head.opcode) {
+	case FUSE_LOOKUP:
+		if (answer_absent(relay, share, bytes, len, head.unique))
+			return false;
+		pending_add(&relay->pending, share, bytes, len);
+		return true;
 	case FUSE_READ:
 	case FUSE_READDIR:
 	case FUSE_READDIRPLUS:

@@ -178,3 +178,18 @@ def test_what_was_sent_ahead_is_never_old(mount):
         put(f"{top}/later", "x")
         time.sleep(0.1)
         assert sorted(os.listdir(inside)) == sorted({*names, "later"} - {"f1"})
+
+
+def test_names_that_were_told_as_absent_appear(mount):
+    for i in range(9):
+        os.mkdir(f"{mount.host}/d{i}")
+        os.chown(f"{mount.host}/d{i}", USER, USER)
+    time.sleep(0.1)
+    for i in range(5):
+        assert not os.path.exists(f"{mount.inside}/d{i}/.probe")
+    assert len(list(os.scandir(mount.inside))) == 9
+    put(f"{mount.inside}/d6/.probe", "x")
+    put(f"{mount.host}/d7/.probe", "x")
+    os.rename(f"{mount.inside}/d6/.probe", f"{mount.inside}/d8/.probe")
+    time.sleep(0.1)
+    assert [i for i in range(9) if os.path.exists(f"{mount.inside}/d{i}/.probe")] == [7, 8]

@@ -5,8 +5,8 @@ import os
 import struct
 import time
 
-from fuse_client import (DROP, FATTR_MODE, FUSE, INVAL_ENTRY, INVAL_INODE, ROOT, TICKET,
-                         name_of)
+from fuse_client import (AHEAD, DROP, FATTR_MODE, FUSE, INVAL_ENTRY, INVAL_INODE, ROOT,
+                         TICKET, name_of)
 
 
 def entry(parent, name):
@@ -163,4 +163,40 @@ def test_a_notifier_that_never_answers_leaves_the_truth(place):
     for number in (0, 1, 1, 5, 0xffffffff):
         files.send_record(TICKET, struct.pack("<I", number))
     assert files.getattr(ROOT)
+    place.check()
+
+
+def test_small_files_the_end_and_absent_names_come_unasked(place):
+    for i in range(6):
+        place.folder(f"d{i}")
+        for name in ("a", "b"):
+            place.put(f"d{i}/{name}", f"{name}{i}")
+        place.put(f"d{i}/large", "x" * 70000)
+    os.link(place.host("d0/a"), place.host("d0/twin"))
+    place.put("d5/.probe")
+    files = place.serve()
+    entries = files.readdir(plus=True, size=1 << 16)
+    folder = {name: entry.node for name, entry in entries.items() if entry.node}
+    ends = [payload for kind, _, payload in files.raw if kind == AHEAD]
+    # One listing, one end; nothing was asked for in vain yet.
+    assert [struct.unpack_from("<I", payload)[0] for payload in ends] == [28]
+    files.raw.clear()
+    for i in range(4):
+        files.ok("LOOKUP", folder[f"d{i}"], name_of(".probe"))
+    files.readdir(plus=True, size=1 << 16)
+    files.getattr(ROOT)
+    told = {struct.unpack_from("<Q", payload, 8)[0]: payload[24:]
+            for kind, _, payload in files.raw
+            if kind == AHEAD and struct.unpack_from("<I", payload)[0] == 1}
+    assert told == {folder[f"d{i}"]: b".probe\0" for i in range(5)}
+    files.raw.clear()
+    inner = files.readdir(folder["d0"], plus=True, size=1 << 16)
+    files.readdir(folder["d1"], plus=True, size=1 << 16)
+    files.read(inner["b"].node)
+    files.getattr(ROOT)
+    sent = {struct.unpack_from("<Q", payload, 8)[0]: payload[24:]
+            for kind, _, payload in files.raw
+            if kind == AHEAD and struct.unpack_from("<I", payload)[0] == 15}
+    # Not the large one, and not one that has a name we may not watch.
+    assert sent == {inner["b"].node: b"b0"}
     place.check()

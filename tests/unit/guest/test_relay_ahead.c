@@ -76,6 +76,31 @@ static void the_end_of_a_folder_is_told_once(void)
 	CHECK(!ask(FUSE_READDIRPLUS, 7, 99, 4096, ""));
 }
 
+static bool absent(uint64_t node, const char *name)
+{
+	struct fuse_in_header head = { .opcode = FUSE_LOOKUP, .nodeid = node };
+	size_t len = sizeof(head) + strlen(name) + 1;
+	uint64_t seconds = 0;
+
+	memcpy(bytes, &head, sizeof(head));
+	memcpy(bytes + sizeof(head), name, strlen(name) + 1);
+	CHECK(!ahead_is_absent(&table, 1, bytes, len - 1, &seconds));
+	return ahead_is_absent(&table, 1, bytes, len, &seconds) &&
+	       seconds == 600;
+}
+
+static void absent_names_are_told_until_the_folder_changes(void)
+{
+	ahead_init(&table);
+	CHECK(!absent(7, ".git"));
+	CHECK(add(FUSE_LOOKUP, 7, 600, ".gitignore\0.git", 16));
+	CHECK(add(FUSE_READDIR, 7, 99, "", 0));
+	CHECK(absent(7, ".git") && absent(7, ".gitignore"));
+	CHECK(absent(7, ".git") && !absent(7, ".gi") && !absent(8, ".git"));
+	ahead_drop_changed(&table, 1, bytes, request(FUSE_CREATE, 7, 0, 0));
+	CHECK(!absent(7, ".git") && table.count == 0);
+}
+
 static void nothing_is_kept_of_what_a_request_changes(void)
 {
 	static const uint32_t opcodes[] = {
@@ -134,6 +159,8 @@ static void only_whole_files_and_folders_are_taken(void)
 	CHECK(!add(FUSE_READ, 7, 4096, "x", 1));
 	CHECK(!add(FUSE_READ, 0, 0, "x", 1));
 	CHECK(!add(FUSE_LOOKUP, 7, 0, "x", 1));
+	CHECK(!add(FUSE_LOOKUP, 7, 0, "", 0));
+	CHECK(!add(FUSE_GETATTR, 7, 0, "x", 1));
 	for (size_t len = 0; len < 24; len++)
 		CHECK(!ahead_add(&table, 1, payload, len));
 	CHECK(table.count == 0);
@@ -181,6 +208,7 @@ int main(void)
 {
 	RUN(a_file_is_read_in_parts_and_then_gone);
 	RUN(the_end_of_a_folder_is_told_once);
+	RUN(absent_names_are_told_until_the_folder_changes);
 	RUN(nothing_is_kept_of_what_a_request_changes);
 	RUN(the_other_folder_of_a_rename_is_dropped_too);
 	RUN(only_whole_files_and_folders_are_taken);
