@@ -2,12 +2,15 @@
 """Server and relay around a real kernel: host changes raise events, nothing read is old"""
 import os
 import subprocess
+import sys
 import time
 
 import pytest
 
-from inotify import Inotify
 from test_relay import USER, boot  # noqa: F401, pylint: disable=unused-import
+
+sys.path.append(os.path.join(os.path.dirname(__file__), "..", "e2e"))
+from inotify import Inotify  # noqa: E402
 
 
 @pytest.fixture
