@@ -42,6 +42,7 @@ struct tar_entry {
 	size_t xattr_count;
 	/* what bawn says about the entry, for bawn; NULL: nothing */
 	const char *note;
+	uint64_t offset; /* set by the reader: where its content begins */
 };
 
 /* Notes in a set of changes: the path is gone; nothing below shines through. */

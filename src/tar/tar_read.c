@@ -31,10 +31,11 @@ struct tar_reader {
 	struct tar_events events;
 	enum state state;
 	struct tar_header header;
-	size_t have;   /* bytes of header */
-	uint64_t left; /* of meta, content or padding */
-	uint64_t size; /* of what is being read */
-	bool one_zero; /* the last block was zero */
+	size_t have;       /* bytes of header */
+	uint64_t left;     /* of meta, content or padding */
+	uint64_t size;     /* of what is being read */
+	uint64_t position; /* bytes that were taken */
+	bool one_zero;     /* the last block was zero */
 	char meta_type;
 	/* owned: what came before the entry; NUL-terminated after reading */
 	struct buffer meta, long_name, long_target;
@@ -263,6 +264,7 @@ static int build_entry(struct tar_reader *reader, struct tar_entry *entry,
 	if (find_path(reader, &slash, err) < 0)
 		return -1;
 	entry->path = reader->path;
+	entry->offset = reader->position;
 	if (fill_entry(reader, slash, entry, err) < 0)
 		return named(reader->path, strlen(reader->path), err);
 	return 0;
@@ -400,6 +402,7 @@ static int step(struct tar_reader *reader, const uint8_t *bytes, size_t len,
 		*used = at_most(len, TAR_BLOCK - reader->have);
 		memcpy((char *)&reader->header + reader->have, bytes, *used);
 		reader->have += *used;
+		reader->position += *used;
 		return reader->have == TAR_BLOCK ? take_header(reader, err) : 0;
 	case STATE_META:
 		*used = at_most(len, reader->left);
@@ -407,10 +410,12 @@ static int step(struct tar_reader *reader, const uint8_t *bytes, size_t len,
 		    buffer_append(meta_buffer(reader), bytes, *used) < 0)
 			return error_set(err, 0, "archive: header too long");
 		reader->left -= *used;
+		reader->position += *used;
 		return reader->left ? 0 : end_meta(reader, err);
 	case STATE_DATA:
 		*used = at_most(len, reader->left);
 		reader->left -= *used;
+		reader->position += *used;
 		if (reader->events.data(reader->events.ctx, bytes, *used, err) <
 		    0)
 			return -1;
@@ -421,6 +426,7 @@ static int step(struct tar_reader *reader, const uint8_t *bytes, size_t len,
 	case STATE_SKIP:
 		*used = at_most(len, reader->left);
 		reader->left -= *used;
+		reader->position += *used;
 		if (!reader->left)
 			reader->state = STATE_HEADER;
 		return 0;

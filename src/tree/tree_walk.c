@@ -155,7 +155,7 @@ static bool seen_before(struct walk *walk, const struct stat *st,
 {
 	struct linked *linked, **found;
 
-	if (st->st_nlink < 2)
+	if (st->st_nlink < 2 || (walk->setup->flags & TREE_WALK_CHANGES))
 		return false;
 	linked = xcalloc(1, sizeof(*linked));
 	linked->dev = st->st_dev;

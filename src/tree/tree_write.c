@@ -66,7 +66,7 @@ struct tree_writer *tree_writer_new(const struct tree_writer_setup *setup)
 	return writer;
 }
 
-static void drop_file(struct tree_writer *writer)
+void tree_writer_abandon(struct tree_writer *writer)
 {
 	if (writer->file < 0)
 		return;
@@ -89,7 +89,7 @@ void tree_writer_free(struct tree_writer *writer)
 {
 	if (!writer)
 		return;
-	drop_file(writer);
+	tree_writer_abandon(writer);
 	tdestroy(writer->made, free_made);
 	for (size_t i = 0; i < writer->folder_count; i++)
 		free(writer->folders[i].path);
@@ -316,7 +316,7 @@ int tree_writer_end(struct tree_writer *writer, struct error *err)
 	    put_in_place(writer, name) < 0 || fstat(writer->file, &st) < 0)
 		return tree_error(err, errno, writer->path);
 	remember_made(writer, writer->path, &st);
-	drop_file(writer);
+	tree_writer_abandon(writer);
 	return 0;
 }
 

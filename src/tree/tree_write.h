@@ -32,5 +32,7 @@ int tree_writer_entry(struct tree_writer *writer, const struct tar_entry *entry,
 int tree_writer_data(struct tree_writer *writer, const void *bytes, size_t len,
 		     struct error *err);
 int tree_writer_end(struct tree_writer *writer, struct error *err);
+/* Forgets a file that was begun, as after a failure. */
+void tree_writer_abandon(struct tree_writer *writer);
 /* Gives folders their modes and times, which had to wait until now. */
 int tree_writer_finish(struct tree_writer *writer, struct error *err);

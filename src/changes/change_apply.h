@@ -1,0 +1,27 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * change_apply.h - a list of changes, written to the host's folder
+ */
+#pragma once
+
+#include <stdbool.h>
+
+struct change_list;
+struct change_set;
+struct error;
+
+struct apply_setup {
+	const struct change_set *set; /* that the list was made of */
+	int root;                     /* the host's folder */
+	bool force;                   /* also what is in conflict */
+	/* Told of each change that was made; may be NULL. */
+	void (*applied)(void *ctx, size_t at);
+	void *ctx;
+};
+
+/*
+ * Makes all changes but those in conflict. A change that fails does not stop
+ * the others; the first failure is the error.
+ */
+int change_apply(const struct apply_setup *setup,
+		 const struct change_list *list, struct error *err);

@@ -1,0 +1,316 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * change_list.c - what applying a set of changes would do to the host's folder
+ *
+ * The set is the upper folder of an overlay: it has a copy of each file that
+ * the guest opened for writing, whether it differs or not, and all folders
+ * above it. So everything is compared with the host.
+ */
+#include "changes/change_list.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/error.h"
+#include "base/hide_pattern.h"
+#include "base/mem.h"
+#include "base/own.h"
+#include "base/text.h"
+#include "changes/base_file.h"
+#include "changes/change_set.h"
+#include "tar/tar_path.h"
+#include "tree/tree_open.h"
+
+#define COMPARE_BYTES (64u * 1024)
+#define CHANGES_MAX 1000000
+#define DEPTH_MAX 512
+
+AUTO_DEFINE(dir, DIR *, closedir)
+
+const char *const change_kind_names[] = {
+	[CHANGE_DELETED] = "deleted",
+	[CHANGE_NEW] = "new",
+	[CHANGE_MODIFIED] = "modified",
+	[CHANGE_MODE] = "mode",
+};
+_Static_assert(sizeof(change_kind_names) / sizeof(char *) == CHANGE_KINDS,
+	       "each kind has a name");
+
+struct maker {
+	const struct change_context *context;
+	struct change_list *list;
+	unsigned depth;
+	struct error *err;
+};
+
+void change_list_release(struct change_list *list)
+{
+	for (size_t i = 0; i < list->count; i++)
+		free(list->changes[i].path);
+	free(list->changes);
+	*list = (struct change_list){ NULL, 0, 0 };
+}
+
+/* Why the host's file is not the one that the guest's change stands on. */
+static const char *conflict_of(const struct maker *maker, const char *path,
+			       const struct stat *host, bool is_folder)
+{
+	const struct base_record *base =
+		base_list_find(maker->context->base, BASE_HOST, path);
+	struct base_record now;
+
+	if (hide_list_matches(maker->context->hide, path,
+			      is_folder ? HIDE_FOLDER : HIDE_FILE))
+		return "hidden from the sandbox";
+	if (!host)
+		return base ? "deleted on the host meanwhile" : NULL;
+	if (!base)
+		return "made on the host meanwhile";
+	base_record_of_host(&now, path, host);
+	return base_record_same(base, &now) ? NULL
+					    : "changed on the host meanwhile";
+}
+
+static int add(struct maker *maker, enum change_kind kind, const char *path,
+	       const struct set_entry *entry, const struct stat *host)
+{
+	struct change_list *list = maker->list;
+	mode_t mode = entry ? entry->mode : host->st_mode;
+	struct change *change;
+
+	if (list->count == CHANGES_MAX)
+		return error_set(maker->err, 0, "more than %d changes",
+				 CHANGES_MAX);
+	if (list->count == list->room) {
+		list->room = list->room * 2 + 64;
+		list->changes = xrealloc(list->changes,
+					 list->room * sizeof(*list->changes));
+	}
+	change = &list->changes[list->count++];
+	*change = (struct change){
+		.kind = kind,
+		.path = xstrdup(path),
+		.entry = entry,
+		.conflict = conflict_of(maker, path, host, S_ISDIR(mode)),
+	};
+	if (host)
+		change->host = *host;
+	return 0;
+}
+
+static int delete_tree(struct maker *maker, int at, const char *name,
+		       const char *path, const struct stat *st);
+
+/* What the host has in a folder; `kept` of the set stays. */
+static int delete_children(struct maker *maker, int at, const char *name,
+			   const char *path, bool keep)
+{
+	AUTO_CLOSE int fd = tree_open(at, name, O_RDONLY | O_DIRECTORY);
+	AUTO(dir) DIR *dir = fd < 0 ? NULL : fdopendir(fd);
+	struct dirent *child;
+	int result = 0, folder;
+
+	if (!dir)
+		return tree_error(maker->err, errno, path);
+	folder = TAKE_FD(fd);
+	if (maker->depth++ == DEPTH_MAX)
+		return tree_error(maker->err, ENAMETOOLONG, path);
+	while (result == 0 && (child = readdir(dir))) {
+		AUTO_FREE char *below = NULL;
+		struct stat st;
+
+		if (!strcmp(child->d_name, ".") || !strcmp(child->d_name, ".."))
+			continue;
+		below = xasprintf("%s/%s", path, child->d_name);
+		if (keep && change_set_find(maker->context->set, below))
+			continue;
+		/* what the guest could not see it has not deleted */
+		if (fstatat(folder, child->d_name, &st, AT_SYMLINK_NOFOLLOW) ==
+			    0 &&
+		    !hide_list_matches(maker->context->hide, below,
+				       S_ISDIR(st.st_mode) ? HIDE_FOLDER
+							   : HIDE_FILE))
+			result = delete_tree(maker, folder, child->d_name,
+					     below, &st);
+	}
+	maker->depth--;
+	return result;
+}
+
+static int delete_tree(struct maker *maker, int at, const char *name,
+		       const char *path, const struct stat *st)
+{
+	if (add(maker, CHANGE_DELETED, path, NULL, st) < 0)
+		return -1;
+	return S_ISDIR(st->st_mode)
+		       ? delete_children(maker, at, name, path, false)
+		       : 0;
+}
+
+static ssize_t read_full(int fd, void *bytes, size_t len, off_t at)
+{
+	size_t have = 0;
+
+	while (have < len) {
+		ssize_t got = pread(fd, (char *)bytes + have, len - have,
+				    at + (off_t)have);
+
+		if (got < 0 && errno == EINTR)
+			continue;
+		if (got < 0)
+			return -1;
+		if (!got)
+			break;
+		have += (size_t)got;
+	}
+	return (ssize_t)have;
+}
+
+/* A file that cannot be read differs. */
+static bool same_content(const struct maker *maker, int at, const char *name,
+			 const struct set_entry *entry)
+{
+	AUTO_CLOSE int fd =
+		tree_open(at, name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK);
+	AUTO_FREE char *a = xmalloc(COMPARE_BYTES), *b = xmalloc(COMPARE_BYTES);
+	uint64_t done = 0;
+
+	while (fd >= 0 && done < entry->size) {
+		size_t now = entry->size - done < COMPARE_BYTES
+				     ? (size_t)(entry->size - done)
+				     : COMPARE_BYTES;
+
+		if (read_full(fd, a, now, (off_t)done) != (ssize_t)now ||
+		    read_full(maker->context->set->fd, b, now,
+			      (off_t)(entry->offset + done)) != (ssize_t)now ||
+		    memcmp(a, b, now) != 0)
+			return false;
+		done += now;
+	}
+	return fd >= 0;
+}
+
+static bool same_target(int at, const char *name, const char *target)
+{
+	char now[TAR_PATH_MAX];
+	ssize_t len = readlinkat(at, name, now, sizeof(now) - 1);
+
+	return len >= 0 && (size_t)len == strlen(target) &&
+	       !memcmp(now, target, (size_t)len);
+}
+
+static void note_same(const struct maker *maker, const struct set_entry *entry,
+		      const struct stat *host)
+{
+	struct base_record record;
+
+	if (!maker->context->same || S_ISDIR(entry->mode) ||
+	    ((host->st_mode ^ entry->mode) & 0777) != 0)
+		return;
+	base_record_of_entry(&record, entry);
+	base_list_add(maker->context->same, &record);
+}
+
+/* Both are of the same type. */
+static int compare(struct maker *maker, int at, const char *name,
+		   const struct set_entry *entry, const struct stat *host)
+{
+	bool same = true;
+
+	if (S_ISREG(entry->mode))
+		same = (uint64_t)host->st_size == entry->size &&
+		       same_content(maker, at, name, entry);
+	else if (S_ISLNK(entry->mode))
+		same = same_target(at, name, entry->target);
+	if (!same)
+		return add(maker, CHANGE_MODIFIED, entry->path, entry, host);
+	note_same(maker, entry, host);
+	if (!S_ISLNK(entry->mode) &&
+	    ((host->st_mode ^ entry->mode) & 0777) != 0 &&
+	    add(maker, CHANGE_MODE, entry->path, entry, host) < 0)
+		return -1;
+	if (S_ISDIR(entry->mode) &&
+	    change_set_covers(maker->context->set, entry->path))
+		return delete_children(maker, at, name, entry->path, true);
+	return 0;
+}
+
+static int take_entry(struct maker *maker, const struct set_entry *entry)
+{
+	struct base_record now;
+	const struct base_record *applied =
+		base_list_find(maker->context->base, BASE_APPLIED, entry->path);
+	const char *name;
+	AUTO_CLOSE int at = tree_open_parent(maker->context->root, entry->path,
+					     0, &name, NULL);
+	struct stat st;
+	bool there =
+		at >= 0 && fstatat(at, name, &st, AT_SYMLINK_NOFOLLOW) == 0;
+
+	base_record_of_entry(&now, entry);
+	/* it was applied, and the guest has not touched it since */
+	if (applied && base_record_same(applied, &now) && !S_ISDIR(entry->mode))
+		return 0;
+	if (entry->deleted)
+		return there ? delete_tree(maker, at, name, entry->path, &st)
+			     : 0;
+	if (there && (st.st_mode & S_IFMT) == (entry->mode & S_IFMT))
+		return compare(maker, at, name, entry, &st);
+	if (there && delete_tree(maker, at, name, entry->path, &st) < 0)
+		return -1;
+	return add(maker, CHANGE_NEW, entry->path, entry, there ? &st : NULL);
+}
+
+static int by_path(const void *a, const void *b)
+{
+	const struct change *x = a, *y = b;
+	int order = strcmp(x->path, y->path);
+
+	return order ? order : (int)x->kind - (int)y->kind;
+}
+
+int change_list_make(const struct change_context *context,
+		     struct change_list *list, struct error *err)
+{
+	struct maker maker = { .context = context, .list = list, .err = err };
+
+	*list = (struct change_list){ NULL, 0, 0 };
+	for (size_t i = 0; i < context->set->count; i++)
+		if (take_entry(&maker, &context->set->entries[i]) < 0)
+			return -1;
+	if (list->count)
+		qsort(list->changes, list->count, sizeof(*list->changes),
+		      by_path);
+	return 0;
+}
+
+static bool is_within(const char *path, const char *folder)
+{
+	size_t len = strlen(folder);
+
+	return !len || (!strncmp(path, folder, len) &&
+			(path[len] == '/' || !path[len]));
+}
+
+void change_list_select(struct change_list *list, const char *const *paths)
+{
+	size_t kept = 0;
+
+	if (!paths[0])
+		return;
+	for (size_t i = 0; i < list->count; i++) {
+		bool wanted = false;
+
+		for (size_t j = 0; paths[j]; j++)
+			wanted |= is_within(list->changes[i].path, paths[j]);
+		if (wanted)
+			list->changes[kept++] = list->changes[i];
+		else
+			free(list->changes[i].path);
+	}
+	list->count = kept;
+}

@@ -1,0 +1,187 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * change_set.c - what a sandbox changed over a folder, frozen on the host
+ */
+#include "changes/change_set.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/error.h"
+#include "base/mem.h"
+#include "base/own.h"
+#include "base/text.h"
+#include "tar/tar_read.h"
+#include "tree/tree_open.h"
+
+#define READ_BYTES (256u * 1024)
+
+AUTO_DEFINE(reader, struct tar_reader *, tar_reader_free)
+
+struct loader {
+	struct change_set *set;
+	size_t room;
+};
+
+static int on_entry(void *ctx, const struct tar_entry *entry, struct error *err)
+{
+	struct loader *loader = ctx;
+	struct change_set *set = loader->set;
+	struct set_entry *new;
+
+	if (entry->hard_link ||
+	    (!S_ISREG(entry->mode) && !S_ISDIR(entry->mode) &&
+	     !S_ISLNK(entry->mode)))
+		return tree_error(err, EPERM, entry->path);
+	if (!entry->path[0]) {
+		if (!S_ISDIR(entry->mode))
+			return tree_error(err, ENOTDIR, entry->path);
+		return 0;
+	}
+	if (set->count == loader->room) {
+		loader->room = loader->room * 2 + 64;
+		set->entries = xrealloc(set->entries,
+					loader->room * sizeof(*set->entries));
+	}
+	new = &set->entries[set->count++];
+	*new = (struct set_entry){
+		.path = xstrdup(entry->path),
+		.target = entry->target ? xstrdup(entry->target) : NULL,
+		.mode = entry->mode & (S_IFMT | 0777),
+		.size = entry->size,
+		.offset = entry->offset,
+		.mtime = entry->mtime,
+		.mtime_ns = entry->mtime_ns,
+	};
+	if (entry->note && !strcmp(entry->note, TAR_NOTE_DELETED))
+		new->deleted = true;
+	else if (entry->note && !strcmp(entry->note, TAR_NOTE_OPAQUE))
+		new->opaque = S_ISDIR(entry->mode);
+	return 0;
+}
+
+static int on_data(void *ctx, const void *bytes, size_t len, struct error *err)
+{
+	return 0;
+}
+
+static int on_end(void *ctx, struct error *err)
+{
+	return 0;
+}
+
+static int by_path(const void *a, const void *b)
+{
+	return strcmp(((const struct set_entry *)a)->path,
+		      ((const struct set_entry *)b)->path);
+}
+
+const struct set_entry *change_set_find(const struct change_set *set,
+					const char *path)
+{
+	const struct set_entry wanted = { .path = (char *)path };
+
+	if (!set->count)
+		return NULL;
+	return bsearch(&wanted, set->entries, set->count, sizeof(wanted),
+		       by_path);
+}
+
+/* Cuts the last part off; false when there was only one. */
+static bool go_up(char *path)
+{
+	char *slash = strrchr(path, '/');
+
+	if (!slash)
+		return false;
+	*slash = '\0';
+	return true;
+}
+
+static int check(const struct change_set *set, struct error *err)
+{
+	for (size_t i = 0; i < set->count; i++) {
+		const struct set_entry *entry = &set->entries[i], *parent;
+		AUTO_FREE char *path = xstrdup(entry->path);
+
+		if (i && !strcmp(entry->path, entry[-1].path))
+			return tree_error(err, EEXIST, entry->path);
+		if (!go_up(path))
+			continue;
+		parent = change_set_find(set, path);
+		if (!parent || parent->deleted || !S_ISDIR(parent->mode))
+			return tree_error(err, ENOTDIR, entry->path);
+	}
+	return 0;
+}
+
+static int read_archive(struct change_set *set, struct error *err)
+{
+	struct loader loader = { .set = set };
+	struct tar_limits limits = { CHANGE_SET_ENTRIES_MAX, INT64_MAX };
+	struct tar_events events = { on_entry, on_data, on_end, &loader };
+	AUTO(reader)
+	struct tar_reader *reader = tar_reader_new(&limits, &events);
+	AUTO_FREE uint8_t *bytes = xmalloc(READ_BYTES);
+	off_t at = 0;
+
+	for (;;) {
+		ssize_t got = pread(set->fd, bytes, READ_BYTES, at);
+
+		if (got < 0 && errno == EINTR)
+			continue;
+		if (got < 0)
+			return error_set(err, errno, "read");
+		if (!got)
+			return tar_reader_finish(reader, err);
+		if (tar_reader_feed(reader, bytes, (size_t)got, err) < 0)
+			return -1;
+		at += got;
+	}
+}
+
+int change_set_load(struct change_set *set, int fd, struct error *err)
+{
+	*set = (struct change_set){ .fd = fd };
+	if (read_archive(set, err) < 0)
+		return error_prefix(err, "set of changes");
+	if (set->count)
+		qsort(set->entries, set->count, sizeof(*set->entries), by_path);
+	if (check(set, err) < 0)
+		return error_prefix(err, "set of changes");
+	return 0;
+}
+
+void change_set_release(struct change_set *set)
+{
+	for (size_t i = 0; i < set->count; i++) {
+		free(set->entries[i].path);
+		free(set->entries[i].target);
+	}
+	free(set->entries);
+	if (set->fd >= 0)
+		close(set->fd);
+	*set = CHANGE_SET_INIT;
+}
+
+/* Hides what the host has beneath it. */
+static bool hides(const struct set_entry *entry)
+{
+	return entry->deleted || entry->opaque || !S_ISDIR(entry->mode);
+}
+
+bool change_set_covers(const struct change_set *set, const char *path)
+{
+	AUTO_FREE char *at = xstrdup(path);
+
+	do {
+		const struct set_entry *entry = change_set_find(set, at);
+
+		if (entry && hides(entry))
+			return true;
+	} while (go_up(at));
+	return false;
+}
