@@ -24,13 +24,12 @@
 #include "base/log.h"
 #include "base/own.h"
 #include "base/text.h"
+#include "guest/overlay.h"
 #include "guest/relay_internal.h"
 #include "guest/relay_tree.h"
 #include "guest/sysfile.h"
 
 #define SOURCE "bawn"
-#define LOWER "/run/bawn/lower"
-#define UPPER "/var/lib/bawn/overlay"
 #define READ_AHEAD_KB "1024"
 #define MOUNTED '\n' /* then nothing, or what went wrong after all */
 
@@ -54,7 +53,7 @@ static void served_path(const struct relay_share *share, unsigned number,
 			char *path, size_t size)
 {
 	if (is_overlay(share))
-		text_format(path, size, LOWER "/%u", number);
+		text_format(path, size, OVERLAY_LOWER "/%u", number);
 	else
 		text_copy(path, size, share->path);
 }
@@ -103,26 +102,19 @@ static int mount_served(const struct relay_share *share, const char *path,
 static int mount_overlay(const struct relay_share *share, unsigned number,
 			 const struct stat *st, struct error *err)
 {
-	char upper[80], work[80], options[320];
+	char upper[OVERLAY_PATH_MAX], work[OVERLAY_PATH_MAX];
 
-	text_format(upper, sizeof(upper), UPPER "/%u/upper", number);
-	text_format(work, sizeof(work), UPPER "/%u/work", number);
+	overlay_upper(number, upper);
+	overlay_work(number, work);
 	if (relay_tree_make(upper, S_IFDIR, err) ||
 	    relay_tree_make(work, S_IFDIR, err) ||
 	    relay_tree_make(share->path, S_IFDIR, err))
 		return -1;
-	chmod(UPPER, 0700);
+	chmod(OVERLAY_FOLDER, 0700);
 	if (chown(upper, st->st_uid, st->st_gid) ||
 	    chmod(upper, st->st_mode & 07777))
 		return error_set(err, errno, "%s", upper);
-	text_format(options, sizeof(options),
-		    "lowerdir=" LOWER "/%u,upperdir=%s,workdir=%s,"
-		    "index=off,metacopy=off,redirect_dir=off",
-		    number, upper, work);
-	if (mount(SOURCE, share->path, "overlay", MS_NOSUID | MS_NODEV,
-		  options))
-		return error_set(err, errno, "overlay on %s", share->path);
-	return 0;
+	return overlay_mount(number, share->path, err);
 }
 
 static int mount_share(const struct relay_share *share, unsigned number,

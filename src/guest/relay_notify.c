@@ -64,10 +64,43 @@ static void drop_caches(void)
 		log_limited(LOG_LEVEL_WARN, "drop_caches: %s", strerror(errno));
 }
 
+/*
+ * overlayfs answers ESTALE for a name whose lower file was replaced, as long
+ * as it remembers the name. So it is made to forget; once for many notices.
+ */
+static void drop_stale(struct relay_notifier *notifier)
+{
+	bool more;
+
+	pthread_mutex_lock(&notifier->lock);
+	more = !list_empty(&notifier->queue) || notifier->drop;
+	pthread_mutex_unlock(&notifier->lock);
+	if (more || !notifier->stale)
+		return;
+	notifier->stale = false;
+	if (sysfile_write(AT_FDCWD, "/proc/sys/vm/drop_caches", "2"))
+		log_limited(LOG_LEVEL_WARN, "drop_caches: %s", strerror(errno));
+}
+
+static bool renames_below(const struct relay *relay,
+			  const struct record *record, const uint8_t *payload)
+{
+	struct fuse_out_header head;
+
+	if (record->type != RECORD_FUSE || record->len < sizeof(head) ||
+	    !(relay->shares[record->share].flags & RECORD_SHARE_OVERLAY))
+		return false;
+	memcpy(&head, payload, sizeof(head));
+	return head.error == FUSE_NOTIFY_INVAL_ENTRY ||
+	       head.error == FUSE_NOTIFY_DELETE;
+}
+
 static void tell(struct relay *relay, const struct notice *notice)
 {
 	const struct record *record = &notice->record;
 
+	if (renames_below(relay, record, notice->payload))
+		relay->notifier.stale = true;
 	if (record->type == RECORD_DROP)
 		drop_caches();
 	else if (record->type == RECORD_TICKET)
@@ -99,6 +132,7 @@ static void *run(void *ctx)
 		if (notice)
 			tell(relay, notice);
 		free(notice);
+		drop_stale(notifier);
 	}
 	return NULL;
 }

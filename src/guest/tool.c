@@ -14,15 +14,18 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/buffer.h"
 #include "base/error.h"
 #include "base/fileio.h"
 #include "base/own.h"
 #include "base/text.h"
+#include "guest/overlay.h"
 #include "tree/tree_copy.h"
 #include "tree/tree_walk.h"
 
 #define AGENT_UID 1000
 #define READ_BYTES (128u * 1024)
+#define DISCARD_BYTES_MAX (4u << 20)
 /* It is the guest's own disk that fills up. */
 #define ENTRIES_MAX (8u * 1000 * 1000)
 
@@ -109,6 +112,44 @@ static int tar_in(char **args, struct error *err)
 	return unpack(args[0], true, err);
 }
 
+static int read_number(const char *text, unsigned *number, struct error *err)
+{
+	uint64_t value;
+
+	if (text_to_u64(text, 0, 63, &value) < 0)
+		return error_set(err, 0, "no share has this number");
+	*number = (unsigned)value;
+	return 0;
+}
+
+/* What was changed over a shared folder, as an archive with notes. */
+static int changes(char **args, struct error *err)
+{
+	struct tree_walk_setup setup = { .put = put,
+					 .skipped = skipped,
+					 .flags = TREE_WALK_CHANGES };
+	char upper[OVERLAY_PATH_MAX];
+	unsigned number = 0;
+
+	if (read_number(args[0], &number, err) < 0)
+		return -1;
+	overlay_upper(number, upper);
+	return tree_walk(AT_FDCWD, upper, "", &setup, err);
+}
+
+/* Which changes come on stdin, each path ended by a NUL. */
+static int discard(char **args, struct error *err)
+{
+	AUTO_BUFFER struct buffer paths = BUFFER_INIT(DISCARD_BYTES_MAX);
+	unsigned number = 0;
+
+	if (read_number(args[0], &number, err) < 0 ||
+	    fileio_read_fd(STDIN_FILENO, &paths, err) < 0)
+		return -1;
+	return overlay_discard(number, args[1], (const char *)paths.data,
+			       paths.len, err);
+}
+
 static const struct {
 	const char *name;
 	int args;
@@ -117,6 +158,9 @@ static const struct {
 	{ "tar-out", 1, tar_out }, /* PATH to stdout */
 	{ "tar-in", 1, tar_in },   /* stdin into the folder PATH */
 	{ "copy-in", 1, copy_in }, /* what tar-out wrote, to PATH */
+	{ "changes", 1, changes }, /* of share NUMBER, to stdout */
+	{ "discard", 2,
+	  discard }, /* changes of share NUMBER, mounted on PATH */
 };
 
 int tool_run(int argc, char **argv)
