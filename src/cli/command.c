@@ -23,6 +23,9 @@ const struct command *const command_rows[] = {
 	&command_create,
 	&command_exec,
 	&command_cp,
+	&command_diff,
+	&command_apply,
+	&command_discard,
 	&command_ls,
 	&command_inspect,
 	&command_mount,
@@ -59,10 +62,7 @@ const struct command *const command_rows[] = {
 /* One a line, for those who change it. */
 /* clang-format off */
 const struct command commands_later[] = {
-	LATER("apply"),
 	LATER("checkpoint"),
-	LATER("diff"),
-	LATER("discard"),
 	LATER("fork"),
 	LATER("init"),
 	LATER("loop"),

@@ -29,10 +29,13 @@ void command_overview(struct buffer *out);
 /* "bawn template --help": the subcommands with their options. */
 void command_group_help(const char *group, struct buffer *out);
 
+extern const struct command command_apply;
 extern const struct command command_completion;
 extern const struct command command_complete;
 extern const struct command command_cp;
 extern const struct command command_create;
+extern const struct command command_diff;
+extern const struct command command_discard;
 extern const struct command command_doctor;
 extern const struct command command_env;
 extern const struct command command_events;

@@ -21,6 +21,7 @@
 #include "base/mem.h"
 #include "base/own.h"
 #include "base/text.h"
+#include "cli/changes.h"
 #include "cli/plan.h"
 #include "cli/request.h"
 #include "cli/store.h"
@@ -160,7 +161,8 @@ static int fill_folder(const struct sandbox *sandbox, const struct plan *plan,
 		return error_set(err, errno, SANDBOX_MACHINE_FOLDER);
 	if (sandbox_record_save(sandbox->folder, record, err) < 0 ||
 	    create_disk(sandbox, plan, err) < 0 ||
-	    touch(sandbox->folder, STORE_FRESH_FILE, err) < 0)
+	    touch(sandbox->folder, STORE_FRESH_FILE, err) < 0 ||
+	    changes_begin(sandbox, err) < 0)
 		return -1;
 	if (json_object_size(variables) &&
 	    variables_save(sandbox->folder, variables, err) < 0)

@@ -1,0 +1,245 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * cmd_apply.c - apply and discard: what becomes of a sandbox's changes
+ */
+#include "cli/command.h"
+
+#include <errno.h>
+#include <jansson.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/error.h"
+#include "base/mem.h"
+#include "base/own.h"
+#include "base/text.h"
+#include "changes/change_apply.h"
+#include "cli/changes.h"
+#include "cli/print.h"
+#include "cli/store.h"
+#include "cli/stream.h"
+#include "state/share_list.h"
+
+AUTO_DEFINE(json, json_t *, json_decref)
+
+struct tally {
+	const struct changes_share *one;
+	bool *applied; /* owned; for each change of the share */
+	size_t applied_count, conflicts;
+	json_t *applied_paths, *conflict_paths;
+};
+
+static json_t *path_json(const struct changes_share *one, const char *path)
+{
+	AUTO_FREE char *quoted = diff_text_quote(one->prefix, path);
+	json_t *plain = json_sprintf("%s%s", one->prefix, path);
+
+	return plain ? plain : json_string(quoted);
+}
+
+static void on_applied(void *ctx, size_t at)
+{
+	struct tally *tally = ctx;
+
+	tally->applied[at] = true;
+	tally->applied_count++;
+	json_array_append_new(
+		tally->applied_paths,
+		path_json(tally->one, tally->one->list.changes[at].path));
+}
+
+static void tell_conflicts(struct tally *tally, bool force, bool quiet)
+{
+	const struct change_list *list = &tally->one->list;
+
+	for (size_t i = 0; !force && i < list->count; i++) {
+		const struct change *change = &list->changes[i];
+		AUTO_FREE char *name = NULL;
+
+		if (!change->conflict)
+			continue;
+		tally->conflicts++;
+		json_array_append_new(tally->conflict_paths,
+				      path_json(tally->one, change->path));
+		name = diff_text_quote(tally->one->prefix, change->path);
+		if (!quiet)
+			fprintf(stderr, "bawn: %s: %s\n", name,
+				change->conflict);
+	}
+}
+
+static int apply_share(struct changes *changes, size_t at, struct tally *tally,
+		       const struct options *options, struct error *err)
+{
+	const struct changes_share *one = &changes->shares[at];
+	AUTO_FREE bool *applied = xcalloc(one->list.count + 1, sizeof(bool));
+	struct apply_setup setup = { .set = &one->set,
+				     .root = one->root,
+				     .force = options_flag(options, "force"),
+				     .applied = on_applied,
+				     .ctx = tally };
+	int result;
+
+	tally->one = one;
+	tally->applied = applied;
+	tell_conflicts(tally, setup.force, options_flag(options, "json"));
+	result = change_apply(&setup, &one->list, err);
+	if (changes_note_applied(changes, at, applied,
+				 result < 0 ? NULL : err) < 0)
+		return -1;
+	return result;
+}
+
+static int apply_all(struct changes *changes, const struct options *options,
+		     struct error *err)
+{
+	AUTO(json) json_t *applied = json_array(), *conflicts = json_array();
+	struct tally tally = { .applied_paths = applied,
+			       .conflict_paths = conflicts };
+	int result = 0;
+
+	for (size_t i = 0; i < changes->count; i++)
+		if (changes->shares[i].wanted &&
+		    apply_share(changes, i, &tally, options,
+				result < 0 ? NULL : err) < 0)
+			result = -1;
+	if (options_flag(options, "json")) {
+		AUTO(json)
+		json_t *answer = json_pack("{s:O, s:O}", "applied", applied,
+					   "conflicts", conflicts);
+
+		print_json(answer);
+	} else {
+		fprintf(stderr, "bawn: applied %zu change%s\n",
+			tally.applied_count,
+			tally.applied_count == 1 ? "" : "s");
+	}
+	if (result == 0 && tally.conflicts)
+		return error_set(err, 0,
+				 "%zu in conflict with changes of the host "
+				 "left out (-f overwrites)",
+				 tally.conflicts);
+	return result;
+}
+
+static int run_apply(const struct options *options, struct error *err)
+{
+	AUTO_SANDBOX struct sandbox sandbox = SANDBOX_INIT;
+	AUTO_CHANGES struct changes changes = CHANGES_INIT;
+
+	if (sandbox_open(options->words[0], &sandbox, err) < 0 ||
+	    changes_open(&changes, &sandbox, options->words + 1, err) < 0)
+		return -1;
+	if (changes_load(&changes, err) < 0) {
+		if (err->code != ENOENT)
+			return -1;
+		/* nobody has looked: then what is there now */
+		if (changes_freeze(&changes, err) < 0 ||
+		    changes_load(&changes, err) < 0)
+			return stream_signal() ? 128 + stream_signal() : -1;
+	}
+	if (apply_all(&changes, options, err) < 0)
+		return -1;
+	/* what is left in part can be applied later, as it was shown */
+	if (!options->words[1])
+		changes_forget(&changes);
+	return 0;
+}
+
+static int discard_share(struct changes *changes,
+			 const struct changes_share *one, struct error *err)
+{
+	AUTO_STREAM struct stream stream = STREAM_INIT;
+	char number[16];
+	const char *args[] = { "discard", number, one->share->guest, NULL };
+	int result = 0;
+
+	text_format(number, sizeof(number), "%u", one->number);
+	if (stream_open(&stream, changes->sandbox, args, err) < 0)
+		return -1;
+	for (size_t i = 0; result == 0 && one->paths[i]; i++)
+		result = stream_write(&stream, one->paths[i],
+				      strlen(one->paths[i]) + 1, err);
+	if (result == 0 || stream.exited)
+		result = stream_finish(&stream, err);
+	return result;
+}
+
+static bool may_discard(const struct options *options, struct error *err)
+{
+	char question[160];
+
+	if (options_flag(options, "force"))
+		return true;
+	if (!isatty(0) || !isatty(2)) {
+		error_set(err, 0, "discard needs -f where nobody can be asked");
+		return false;
+	}
+	text_format(question, sizeof(question),
+		    "Discard %s changes of %s for good?",
+		    options->words[1] ? "these" : "all", options->words[0]);
+	if (print_ask(question))
+		return true;
+	error_set(err, 0, "nothing was discarded");
+	return false;
+}
+
+static int run_discard(const struct options *options, struct error *err)
+{
+	AUTO_SANDBOX struct sandbox sandbox = SANDBOX_INIT;
+	AUTO_CHANGES struct changes changes = CHANGES_INIT;
+
+	if (sandbox_open(options->words[0], &sandbox, err) < 0 ||
+	    changes_open(&changes, &sandbox, options->words + 1, err) < 0 ||
+	    !may_discard(options, err))
+		return -1;
+	/* what was shown is no longer what there is */
+	changes_forget(&changes);
+	for (size_t i = 0; i < changes.count; i++)
+		if (changes.shares[i].wanted &&
+		    discard_share(&changes, &changes.shares[i], err) < 0)
+			return stream_signal() ? 128 + stream_signal() : -1;
+	return 0;
+}
+
+static const struct option_row apply_rows[] = {
+	{ "force", 'f', OPTION_FLAG, NULL,
+	  "overwrite what the host changed meanwhile", NULL, OPTION_HERE },
+	{ "json", '\0', OPTION_FLAG, NULL, "print JSON", NULL, OPTION_HERE },
+	{ .name = NULL },
+};
+
+const struct command command_apply = {
+	.name = "apply",
+	.arguments = "NAME [PATH...]",
+	.help = "write what diff showed to the host's folder",
+	.details = "What the host changed meanwhile is left as it is, and the "
+		   "exit code is 1 then.",
+	.options = apply_rows,
+	.completes = COMPLETE_SANDBOXES,
+	.flags = COMMAND_USES_STORE,
+	.min_words = 1,
+	.max_words = COMMAND_ANY_WORDS,
+	.failure_code = 1,
+	.run = run_apply,
+};
+
+static const struct option_row discard_rows[] = {
+	{ "force", 'f', OPTION_FLAG, NULL, "do not ask", NULL, OPTION_HERE },
+	{ .name = NULL },
+};
+
+const struct command command_discard = {
+	.name = "discard",
+	.arguments = "NAME [PATH...]",
+	.help = "drop what a sandbox changed",
+	.details = "The sandbox then sees the host's files again.",
+	.options = discard_rows,
+	.completes = COMPLETE_SANDBOXES,
+	.flags = COMMAND_USES_STORE,
+	.min_words = 1,
+	.max_words = COMMAND_ANY_WORDS,
+	.failure_code = 1,
+	.run = run_discard,
+};

@@ -1,0 +1,193 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Overlay mode: diff, apply, discard, conflicts, and a guest that lies."""
+import json
+import os
+import subprocess
+
+import pytest
+
+from bawn import SMALL, START_SECONDS, wait
+
+FILES = {
+    "keep.txt": "kept\n",
+    "edit.txt": "".join(f"line {n}\n" for n in range(1, 21)),
+    "both.txt": "base\n",
+    "gone.txt": "going\n",
+    "mode.sh": "#!/bin/sh\n",
+    "folder/one": "1\n",
+    "folder/two": "2\n",
+    ".env": "SECRET=1\n",
+}
+
+
+@pytest.fixture
+def project(bawn, tmp_path):
+    """A folder with files, and a sandbox in overlay mode on it."""
+    top = tmp_path / "project"
+    for name, text in FILES.items():
+        (top / name).parent.mkdir(parents=True, exist_ok=True)
+        (top / name).write_text(text)
+        (top / name).chmod(0o644)
+    (top / "binary").write_bytes(bytes(range(256)))
+    (top / "link").symlink_to("keep.txt")
+    name = "o-" + os.urandom(4).hex()
+    bawn("create", "--name", name, *SMALL, "--workspace-mode", "overlay", "--hide",
+         ".env", "shell", top, timeout=START_SECONDS)
+    return name, top
+
+
+def inside(bawn, name, top, script):
+    return bawn("exec", "-u", "agent", "-w", top, name, "sh", "-ec", script).out
+
+
+CHANGE = r"""
+sed -i 's/^line 3$/line three/' edit.txt
+echo guest > both.txt
+rm gone.txt
+chmod 755 mode.sh
+mv folder moved
+ln -sfn edit.txt link
+printf 'a\0b' > binary
+mkdir -p new/deep
+printf 'no newline' > new/deep/file
+printf 'x' > "$(printf 'odd\033]0;x\007 name')"
+echo planted > .env
+mkfifo pipe
+cat keep.txt >> keep.txt.copy
+touch keep.txt
+"""
+
+
+def test_changes_are_shown_applied_and_discarded(bawn, project, tmp_path):
+    box, top = project
+    before = snapshot(top)
+    inside(bawn, box, top, CHANGE)
+    assert snapshot(top) == before  # nothing reaches the host by itself
+
+    diff = bawn("diff", box, cwd=top)
+    assert snapshot(top) == before
+    for part in ["diff --git a/edit.txt b/edit.txt\n--- a/edit.txt\n+++ b/edit.txt\n"
+                 "@@ -1,6 +1,6 @@\n line 1\n line 2\n-line 3\n+line three\n",
+                 "deleted file mode 100644\n--- a/gone.txt\n+++ /dev/null\n",
+                 "old mode 100644\nnew mode 100755\n",
+                 "Binary files a/binary and b/binary differ\n",
+                 "+no newline\n\\ No newline at end of file\n",
+                 "-keep.txt\n\\ No newline at end of file\n+edit.txt\n",
+                 '"b/odd\\033]0;x\\a name"', "--- a/folder/one\n+++ /dev/null\n",
+                 "--- /dev/null\n+++ b/moved/one\n",
+                 "# conflict: .env: hidden from the sandbox\n"]:
+        assert part in diff.out, (part, diff.out)
+    assert "keep.txt\n+++" not in diff.out and "\x1b" not in diff.out
+    assert "pipe" not in diff.out
+    # git takes it, but for what is binary and for the file that git has not
+    plain = tmp_path / "plain"
+    subprocess.run(["cp", "-a", top, plain], check=True)
+    text = bawn("diff", box, "edit.txt", "gone.txt", "mode.sh", "folder", "moved", "new",
+                "link", cwd=top).out
+    subprocess.run(["git", "apply", "-"], input=text.encode(), cwd=plain, check=True,
+                   env={"PATH": "/usr/bin:/bin", "GIT_CEILING_DIRECTORIES": str(tmp_path)})
+    assert (plain / "new/deep/file").read_text() == "no newline"
+    assert os.readlink(plain / "link") == "edit.txt" and not (plain / "folder/one").exists()
+
+    listed = {one["path"]: one for one in bawn("diff", "--json", box).json}
+    assert listed["mode.sh"]["change"] == "mode"
+    assert listed["moved/two"]["change"] == "new" and listed["edit.txt"]["added"] == 1
+    assert "gone.txt" in bawn("diff", "--name-only", box).out.splitlines()
+    stat = bawn("diff", "--stat", box).out
+    assert " edit.txt" in stat and "| 2 +-" in stat and "Bin 256 -> 3 bytes" in stat
+    assert bawn.raw("diff", "--exit-code", box).code == 1
+    assert bawn("diff", box, "keep.txt", cwd=top).out == ""
+
+    # part of it; what the guest does after diff is not in it (W12)
+    inside(bawn, box, top, "echo later >> edit.txt; echo later > after.txt")
+    bawn("apply", box, "edit.txt", "moved", cwd=top)
+    assert "line three\n" in (top / "edit.txt").read_text()
+    assert "later" not in (top / "edit.txt").read_text()
+    assert (top / "moved/one").read_text() == "1\n" and (top / "gone.txt").exists()
+
+    # the host goes on as well
+    (top / "both.txt").write_text("host\n")
+    (top / "folder/three").write_text("3\n")
+    done = bawn.raw("apply", "--json", box)
+    assert done.code == 1 and "conflict" in done.err, done
+    assert sorted(json.loads(done.out)["conflicts"]) == [
+        ".env", "both.txt", "folder/three"]
+    assert (top / "both.txt").read_text() == "host\n"
+    assert (top / ".env").read_text() == "SECRET=1\n"
+    assert not (top / "gone.txt").exists() and not (top / "folder/one").exists()
+    assert (top / "folder/three").read_text() == "3\n"
+    assert os.access(top / "mode.sh", os.X_OK) and os.readlink(top / "link") == "edit.txt"
+    assert (top / "binary").read_bytes() == b"a\0b" and not (top / "after.txt").exists()
+    owner = os.stat(top)
+    assert os.stat(top / "new/deep/file").st_uid == owner.st_uid
+
+    # what was applied is no change any more, also when the host changes it
+    (top / "binary").write_bytes(b"host")
+    names = bawn("diff", "--name-only", box).out.splitlines()
+    assert sorted(names) == [".env", "after.txt", "both.txt", "edit.txt",
+                             "folder", "folder/three"]
+    assert "# conflict: both.txt: changed on the host" in bawn("diff", box, "both.txt",
+                                                                cwd=top).out
+    bawn("apply", "-f", box, "both.txt", cwd=top)
+    assert (top / "both.txt").read_text() == "guest\n"
+    # the guest sees what is below again after the host replaced it
+    wait(lambda: "line three" in inside(bawn, box, top, "cat edit.txt 2>/dev/null || true"),
+         20, "no stale name")
+
+    # discard: not under somebody's feet, then in part, then all
+    sleeper = bawn.popen("exec", "-w", top, box, "sleep", "1000")
+    wait(lambda: bawn.running(box, "sleep 1000"), 20, "it runs there")
+    done = bawn.raw("discard", "-f", box)
+    assert done.code == 1 and "sleep (" in done.err
+    sleeper.terminate()
+    sleeper.wait()
+    wait(lambda: not bawn.running(box, "sleep 1000"), 20, "it is gone")
+    assert bawn.raw("discard", box).code == 1  # nobody to ask
+    bawn("discard", "-f", box, "after.txt", cwd=top)
+    assert inside(bawn, box, top, "ls after.txt 2>&1 || true").startswith("ls:")
+    assert "edit.txt" in bawn("diff", "--name-only", box).out
+    bawn("discard", "-f", box)
+    assert bawn("diff", box).out == ""
+    assert inside(bawn, box, top, "cat binary folder/three both.txt") == "host3\nguest\n"
+
+
+def snapshot(top):
+    found = {}
+    for folder, _, files in os.walk(top):
+        for name in files:
+            path = os.path.join(folder, name)
+            st = os.lstat(path)
+            found[path] = (st.st_mode, st.st_ino, st.st_size, st.st_mtime_ns)
+    return found
+
+
+def test_a_guest_that_lies_changes_nothing_outside(bawn, project, tmp_path):
+    """W5 and W12: the upper folder is the guest's to fill with anything."""
+    box, top = project
+    outside = tmp_path / "outside"
+    outside.mkdir()
+    upper = "/var/lib/bawn/overlay/0/upper"
+    bawn.sh(box, f"cd {upper} && ln -s {outside} out && echo x > suid && chmod 6755 suid && "
+                 "mknod disk b 8 0 && mkfifo fifo && mkdir d && ln -s ../../outside d/up && "
+                 f"mknod keep.txt c 0 0 && chown -R 1000:1000 {upper}")
+    bawn("diff", box)
+    # a link where the guest's folder is: planted on the host after diff
+    bawn.sh(box, f"mkdir {upper}/e && echo pwned > {upper}/e/pwned")
+    bawn("diff", box)
+    os.symlink(outside, top / "e")
+    done = bawn.raw("apply", box)
+    assert done.code == 1, done
+    assert os.listdir(outside) == [] and (top / "e").is_symlink()
+    assert os.stat(top / "suid").st_mode & 0o7777 == 0o755
+    assert not (top / "disk").exists() and not (top / "fifo").exists()
+    assert not (top / "keep.txt").exists() and os.readlink(top / "d/up") == "../../outside"
+    done = bawn.raw("apply", "-f", box)
+    assert done.code == 0 and os.listdir(outside) == [], done
+    assert (top / "e/pwned").read_text() == "pwned\n" and not (top / "e").is_symlink()
+
+
+def test_only_overlay_mode_has_changes(bawn, shared_box):
+    for command in ["diff", "apply", "discard"]:
+        done = bawn.raw(command, shared_box)
+        assert done.code == 1 and "direct mode" in done.err
+        assert len(done.err.splitlines()) == 1
