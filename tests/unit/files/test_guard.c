@@ -171,5 +171,5 @@ int main(void)
 	RUN(where_a_share_lies_counts);
 	RUN(limits);
 	guard_list_release(&list);
-	DONE();
+	return DONE();
 }

@@ -65,5 +65,5 @@ int main(void)
 	RUN(classes_go_into_their_lists);
 	RUN(a_wrong_line_is_named);
 	RUN(the_installed_list_is_well_formed);
-	DONE();
+	return DONE();
 }
