@@ -11,6 +11,8 @@
  * sandboxes/NAME/lock          held while a command changes the sandbox
  * sandboxes/NAME/owner         --rm: held by the command that made it
  * sandboxes/NAME/launch.sock, launch.lock  the launcher's
+ * sandboxes/NAME/files.json    the shares of the running machine by number
+ *                              (written by the CLI)
  * sandboxes/NAME/files/        what outlives a bawn-files
  *
  * sandboxes/NAME/machine/ is all that a supervisor reaches by name: one that
