@@ -52,6 +52,7 @@ static const char *const syscalls[] = {
 	/* file data; whence and holes; folders */
 	"pread64",
 	"pwritev2",
+	"pwrite64", /* copies for undo to another file system */
 	"ftruncate",
 	"fallocate",
 	"lseek",

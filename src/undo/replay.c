@@ -188,7 +188,8 @@ int scan_load(struct replay *replay, unsigned number, struct scan *scan,
 	if (scan->folder < 0)
 		return error_set(err, errno, "undo segment %s", name);
 	scan->files = openat(scan->folder, SEGMENT_FILES, FOLDER_FLAGS);
-	if (scan->files < 0)
+	/* Gone when an undo ended while it cleaned up: nothing is in it. */
+	if (scan->files < 0 && errno != ENOENT)
 		return error_set(err, errno, "undo segment %s", name);
 	if (fstatat(scan->folder, SEGMENT_COMPLETE, &st, 0) < 0)
 		replay->incomplete = true;

@@ -8,17 +8,19 @@ import errno
 import json
 import os
 import random
+import re
 import signal
 import socket
 import stat
 import struct
 import subprocess
+import tempfile
 import threading
 import time
 
 import pytest
 
-from fuse_client import BINARY, FATTR_MODE, FATTR_MTIME, FATTR_SIZE, ROOT, name_of, share
+from fuse_client import BINARY, FATTR_MODE, FATTR_MTIME, FATTR_SIZE, ROOT, TOP, name_of
 
 BAWN = os.path.join(os.path.dirname(BINARY), "..", "cli", "bawn")
 EXCHANGE = 2
@@ -44,22 +46,25 @@ def tree(folder):
     return found
 
 
+def record_fields():
+    """Every field of a sandbox's record, with some value of its kind."""
+    values = {"TEXT": "x", "OPTIONAL_TEXT": None, "BOOL": False}
+    with open(os.path.join(TOP, "src/state/sandbox_record.c"), encoding="ascii") as file:
+        return {name: values.get(kind, 1)
+                for name, kind in re.findall(r"FIELD\((\w+), FIELD_(\w+)\)", file.read())}
+
+
 class Box:
     """A sandbox as far as undo knows one."""
 
-    def __init__(self, place):
+    def __init__(self, place, home=None):
         self.place = place
-        self.home = os.path.join(place.outside, "home")
+        self.home = home or os.path.join(place.outside, "home")
         self.folder = os.path.join(self.home, "state", "sandboxes", "box")
         self.state = os.path.join(self.folder, "files")
         os.makedirs(self.state)
-        record = {"version": 2, "name": "box", "id": "0" * 32, "agent": "shell",
-                  "mode": "direct", "quota_bytes": 0, "quota_inodes": 0,
-                  "template_name": "base", "template_id": "0", "warm_key": None,
-                  "kernel_key": None, "machine": None, "cpu": None, "accel": "auto",
-                  "accel_used": None, "isolation": "microvm", "cpus": 1, "memory_mib": 512,
-                  "disk_bytes": 1 << 30, "uid": 0, "remove_at_end": False, "created": 1,
-                  "last_used": 1, "hide": [],
+        record = {**record_fields(), "name": "box", "agent": "shell", "mode": "direct",
+                  "version": 2, "hide": [],
                   "shares": [{"host": place.path, "guest": place.path, "read_only": False,
                               "added": False}]}
         with open(os.path.join(self.folder, "sandbox.json"), "w", encoding="ascii") as file:
@@ -92,15 +97,16 @@ class Box:
         os.close(state)
         return files
 
+    def become(self):
+        if self.place.uid and os.geteuid() == 0 and self.as_user:
+            os.setgroups([])
+            os.setresgid(self.place.uid, self.place.uid, self.place.uid)
+            os.setresuid(self.place.uid, self.place.uid, self.place.uid)
+
     def bawn(self, *words, code=0):
-        def user():
-            if self.place.uid and os.geteuid() == 0 and self.as_user:
-                os.setgroups([])
-                os.setresgid(self.place.uid, self.place.uid, self.place.uid)
-                os.setresuid(self.place.uid, self.place.uid, self.place.uid)
         done = subprocess.run([BAWN, "undo", "box", *words], capture_output=True, text=True,
                               env={"BAWN_HOME": self.home, "PATH": os.environ["PATH"]},
-                              preexec_fn=user, timeout=120, stdin=subprocess.DEVNULL)
+                              preexec_fn=self.become, timeout=120, stdin=subprocess.DEVNULL)
         assert done.returncode == code, done.stdout + done.stderr
         return done.stdout + done.stderr
 
@@ -455,3 +461,86 @@ def test_a_process_killed_at_any_moment_loses_nothing(place, box, seed):
         close(files)
     said = box.bawn("-y")
     assert tree(place.path) == before, said
+
+
+@pytest.fixture
+def far_box(place, request):
+    """What is saved lies on another file system: nothing can be moved there."""
+    shm = "/dev/shm"
+    if not os.path.isdir(shm) or os.stat(shm).st_dev == os.stat(place.path).st_dev:
+        pytest.skip("no second file system")
+    with tempfile.TemporaryDirectory(dir=shm, prefix="bawn-undo-") as home:
+        os.chmod(home, 0o755)
+        box = Box(place, home)
+        if "user" in request.node.callspec.params.values():
+            box.own()
+        os.chmod(place.outside, 0o755)
+        yield box
+        box.forget()
+
+
+def test_another_file_system_is_copied_to(place, far_box):
+    populate(place)
+    before = tree(place.path)
+    files = far_box.serve()
+    change_everything(files)
+    close(files)
+    far_box.bawn("-y")
+    assert tree(place.path) == before
+
+
+@pytest.mark.parametrize("seed", SEEDS[:3])
+def test_random_changes_are_taken_back_from_there(place, far_box, seed):
+    random_tree(place, seed)
+    before = tree(place.path)
+    files = far_box.serve()
+    Model(place, files, seed).run(150)
+    close(files)
+    said = far_box.bawn("-y")
+    assert tree(place.path) == before, said
+
+
+@pytest.mark.parametrize("seed", SEEDS[:3])
+def test_an_undo_that_was_killed_is_completed_by_the_next(place, box, seed):
+    random_tree(place, seed)
+    before = tree(place.path)
+    files = box.serve()
+    Model(place, files, seed).run(200)
+    close(files)
+    for delay in (0.004, 0.006, 0.008, 0.010):
+        undo = subprocess.Popen([BAWN, "undo", "-y", "box"], stdin=subprocess.DEVNULL,
+                                stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
+                                env={"BAWN_HOME": box.home, "PATH": os.environ["PATH"]},
+                                preexec_fn=box.become)
+        time.sleep(delay)
+        undo.send_signal(signal.SIGKILL)
+        undo.wait()
+    said = box.bawn("-y")
+    assert tree(place.path) == before, said
+
+
+def test_a_journal_with_a_hole_is_not_undone_without_force(place, box):
+    populate(place)
+    files = box.serve()
+    files.write(files.lookup("changed").node, b"guest")
+    close(files)
+    os.unlink(os.path.join(box.state, "undo", "000001", "complete"))
+    assert "not everything was saved" in box.bawn("-y", code=1)
+    assert place.get("changed") == b"gueste"
+    box.bawn("-f")
+    assert place.get("changed") == b"before"
+
+
+def test_old_marks_are_forgotten(place, box):
+    place.put("file", "x")
+    close(box.serve())
+    label = os.path.join(box.state, "undo", "000001", "label")
+    with open(label, "w", encoding="ascii") as file:
+        file.write("run-old 1000\n")
+    files = box.serve()
+    end = time.monotonic() + 5
+    while "000001" in str(os.listdir(os.path.join(box.state, "undo"))):
+        assert time.monotonic() < end
+        time.sleep(0.02)
+    assert "run-old" not in box.bawn("--list")
+    close(files)
