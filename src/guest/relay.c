@@ -73,6 +73,7 @@ static void send_again(struct relay *relay)
 		if (!room)
 			return;
 		pending = pending_next(&relay->pending);
+		relay_fuse_repeat(pending);
 		memcpy(room + RECORD_HEADER_BYTES, pending->bytes,
 		       pending->len);
 		stream_out_commit(out, RECORD_FUSE, pending->share,

@@ -81,6 +81,20 @@ static void answer_write(struct relay *relay, struct pending *pending)
 		return; /* its process is gone; the data still counts */
 }
 
+void relay_fuse_repeat(struct pending *pending)
+{
+	uint8_t *at = pending->bytes + sizeof(struct fuse_in_header);
+	struct fuse_write_in in;
+
+	if (pending->opcode != FUSE_WRITE ||
+	    pending->len < sizeof(struct fuse_in_header) + sizeof(in))
+		return;
+	/* Where the kernel says, not once more behind the end. */
+	memcpy(&in, at, sizeof(in));
+	in.flags &= ~(uint32_t)O_APPEND;
+	memcpy(at, &in, sizeof(in));
+}
+
 static void forget(struct relay *relay, unsigned share,
 		   const struct fuse_in_header *head, const uint8_t *bytes,
 		   size_t len)

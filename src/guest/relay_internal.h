@@ -92,6 +92,8 @@ bool relay_fuse_reply(struct relay *relay, unsigned share, const uint8_t *bytes,
 /* An answer to a request that may come. */
 void relay_fuse_ahead(struct relay *relay, unsigned share, const uint8_t *bytes,
 		      size_t len);
+/* It may have been done once: makes that harmless. */
+void relay_fuse_repeat(struct pending *pending);
 /* The file system is gone: its number stands for nothing. */
 void relay_fuse_over(struct relay *relay, unsigned share);
 

@@ -1,7 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """The shared folder behaves as a folder, and both sides see one"""
+import json
 import os
 import shutil
+import signal
+import socket
 import stat
 import subprocess
 
@@ -91,6 +94,35 @@ def test_a_killed_relay_comes_back(session, shared):
          "the folder is back")
     assert relay_of(session, name) not in ("", before)
     assert session.sh(name, f"cat {folder}/held") == "one"
+
+
+def files_pid(session, name):
+    with socket.socket(socket.AF_UNIX) as client:
+        client.connect(f"{session.folder(name)}/launch.sock")
+        client.sendall(b'{"op":"status"}\n')
+        return json.loads(client.makefile().readline())["files_pid"]
+
+
+def test_a_killed_server_comes_back_under_load(session, shared):
+    name, folder = shared
+    script = (f"mkdir {folder}/load && cd {folder}/load && for i in $(seq 60); do "
+              "{ echo $i; dd if=/dev/zero bs=64k count=8 2>/dev/null; } > f$i || exit 1; "
+              "echo $i >> log || exit 1; done; sync; echo done > log.end")
+    loading = session.popen("exec", name, "sh", "-c", script)
+    killed = 0
+    while loading.poll() is None and killed < 4:
+        os.kill(files_pid(session, name), signal.SIGKILL)
+        killed += 1
+        wait(lambda: os.path.exists(f"{folder}/load/f{killed * 10}"), 60, "it goes on")
+    assert loading.wait(timeout=60) == 0, loading.stderr.read()
+    loading.stdout.close()
+    loading.stderr.close()
+    assert killed >= 2
+    with open(f"{folder}/load/log", encoding="ascii") as file:
+        assert file.read().split() == [str(i) for i in range(1, 61)]
+    for i in range(1, 61):
+        with open(f"{folder}/load/f{i}", "rb") as file:
+            assert file.read() == f"{i}\n".encode() + bytes(8 << 16)
 
 
 def test_what_was_written_is_there_after_a_stop(session, shared):
