@@ -94,7 +94,7 @@ def template_disk(name="base"):
 
 
 def state(name):
-    with open(f"{HOME}/state/sandboxes/{name}/state.json", encoding="utf-8") as file:
+    with open(f"{HOME}/state/sandboxes/{name}/machine/state.json", encoding="utf-8") as file:
         return json.load(file)
 
 

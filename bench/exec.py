@@ -66,7 +66,7 @@ def receive(one, count):
 def exchange():
     """What the command line does on the control socket, and nothing else."""
     with socket.socket(socket.AF_UNIX) as one:
-        folder = os.open(f"{common.HOME}/state/sandboxes/{NAME}", os.O_PATH)
+        folder = os.open(f"{common.HOME}/state/sandboxes/{NAME}/machine", os.O_PATH)
         one.connect(f"/proc/self/fd/{folder}/control.sock")
         os.close(folder)
         one.sendall(json.dumps(REQUEST).encode() + b"\n")

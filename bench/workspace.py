@@ -121,7 +121,7 @@ class Bawn:
 
     def fresh(self):
         self.close()
-        options = [] if self.mode == "direct" else [f"--{self.mode}"]
+        options = [] if self.mode == "direct" else ["--workspace-mode", self.mode]
         common.bawn("create", "--name", self.box, *options, "shell", self.bench.root)
 
     def sh(self, script, user="root", given=None):
