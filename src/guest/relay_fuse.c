@@ -3,11 +3,13 @@
  * relay_fuse.c - requests of the kernel, answers of the server
  *
  * A request is read to where it leaves from; a copy is kept until its answer
- * came. Four kinds are not simply passed on:
+ * came. Five kinds are not simply passed on:
  *  WRITE      is answered at once, see relay_writes.h
  *  FLUSH      is ours alone
  *  FSYNC      its answer carries the error of an earlier write
  *  INTERRUPT  is answered ENOSYS: the kernel sends no more of them
+ *  GETXATTR   of anything but user.* is refused, as the server would; the
+ *             kernel asks for security.capability at each first write
  * What was answered ahead is not passed on either, see relay_ahead.h.
  */
 #include <errno.h>
@@ -168,6 +170,17 @@ static bool answer_absent(struct relay *relay, unsigned share,
 	return true;
 }
 
+/* The server would find nothing: only user.* passes. */
+static bool is_private(const uint8_t *bytes, size_t len)
+{
+	static const char passes[] = "user.";
+	size_t at =
+		sizeof(struct fuse_in_header) + sizeof(struct fuse_getxattr_in);
+
+	return len > at && bytes[len - 1] == '\0' &&
+	       strncmp((const char *)bytes + at, passes, strlen(passes)) != 0;
+}
+
 /* True when the request goes to the server. */
 static bool take_request(struct relay *relay, unsigned share,
 			 const uint8_t *bytes, size_t len)
@@ -194,6 +207,13 @@ static bool take_request(struct relay *relay, unsigned share,
 	case FUSE_FORGET:
 	case FUSE_BATCH_FORGET:
 		forget(relay, share, &head, bytes, len);
+		return true;
+	case FUSE_GETXATTR:
+		if (is_private(bytes, len)) {
+			answer(relay, share, head.unique, EOPNOTSUPP);
+			return false;
+		}
+		pending_add(&relay->pending, share, bytes, len);
 		return true;
 	case FUSE_INTERRUPT:
 		answer(relay, share, head.unique, ENOSYS);

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Server and relay around a real kernel: host changes raise events, nothing read is old"""
+import errno
 import os
 import subprocess
 import sys
@@ -181,6 +182,16 @@ def test_what_was_sent_ahead_is_never_old(mount):
         put(f"{top}/later", "x")
         time.sleep(0.1)
         assert sorted(os.listdir(inside)) == sorted({*names, "later"} - {"f1"})
+
+
+def test_only_user_attributes_are_asked_for(mount):
+    put(f"{mount.inside}/f", "x")
+    os.setxattr(f"{mount.inside}/f", "user.a", b"1")
+    assert os.getxattr(f"{mount.inside}/f", "user.a") == b"1"
+    for name in ("security.capability", "trusted.x", "user"):
+        with pytest.raises(OSError) as caught:
+            os.getxattr(f"{mount.inside}/f", name)
+        assert caught.value.errno == errno.EOPNOTSUPP
 
 
 def test_names_that_were_told_as_absent_appear(mount):
