@@ -93,6 +93,8 @@ static void evict(struct node_fds *fds)
 		if (old->used == fds->request)
 			return;
 		if (!(old->flags & NODE_ORPHAN) || spared >= SPARED_MAX) {
+			if (fds->evicted && (old->fd_rights & NODE_FD_WRITE))
+				fds->evicted(fds->ctx, old);
 			node_fds_drop(fds, old);
 			continue;
 		}

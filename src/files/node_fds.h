@@ -37,6 +37,9 @@ struct node_fds {
 	unsigned count, max;
 	uint32_t request; /* descriptors used in this one stay open */
 	uint32_t swept;   /* private: the request of the last sweep */
+	/* Told when room is made by closing one that was written; or NULL. */
+	node_free_fn *evicted;
+	void *ctx;
 };
 
 void node_fds_init(struct node_fds *fds, struct node_table *table,

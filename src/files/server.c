@@ -190,6 +190,8 @@ int server_init(struct server *server, struct loop *loop, int port_fd,
 	node_fds_init(&server->fds, server->nodes, server->root_fds,
 		      server->shares, NODE_FDS_MAX);
 	shown_init(&server->shown, server->state_fd);
+	server->fds.evicted = on_write_closed;
+	server->fds.ctx = server;
 	if (init_roots(server, err) < 0)
 		return -1;
 	announce_init(server);

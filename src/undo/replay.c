@@ -274,6 +274,7 @@ int replay_begin(struct replay *replay, struct error *err)
 	AUTO_CLOSE int touched = open_rows(replay, TOUCHED, O_RDONLY);
 	AUTO_CLOSE int restored = open_rows(replay, RESTORED, O_RDONLY);
 
+	replay->resumed = touched >= 0;
 	if (touched >= 0 && load_rows(touched, &replay->touched, err) < 0)
 		return error_prefix(err, "undo/" TOUCHED);
 	if (restored >= 0 && load_rows(restored, &replay->restored, err) < 0)
@@ -320,6 +321,15 @@ void replay_release(struct replay *replay)
 	replay->touched_fd = -1;
 }
 
+#define KEPT (1ULL << 63) /* in a row of the file DONE: it was left alone */
+
+struct run {
+	int done;     /* owned */
+	size_t limit; /* steps from here on were gone through */
+	size_t *kept; /* owned: those that were left alone, last one first */
+	size_t count;
+};
+
 static int append(struct buffer *out, const struct journal_record *record)
 {
 	AUTO_FREE uint8_t *bytes = xmalloc(JOURNAL_RECORD_MAX);
@@ -358,55 +368,82 @@ static int write_kept(const struct scan *scan, const size_t *kept, size_t count,
 	return 0;
 }
 
-/* From here on everything was taken back. */
-static int note_done(int fd, uint64_t at, struct error *err)
+static int by_offset(const void *a, const void *b)
 {
-	if (pwrite(fd, &at, sizeof(at), 0) != sizeof(at))
+	const size_t *one = a, *two = b;
+
+	return *one < *two ? -1 : *one > *two;
+}
+
+/* Steps that were gone through before a crash: their places, and whether kept.
+ */
+static int load_done(struct run *run, const struct scan *scan,
+		     struct error *err)
+{
+	AUTO_BUFFER struct buffer rows = BUFFER_INIT(JOURNAL_BYTES_MAX);
+	uint64_t row;
+
+	run->done = openat(scan->folder, DONE,
+			   O_RDWR | O_CREAT | O_APPEND | O_NOFOLLOW |
+				   O_NONBLOCK | O_CLOEXEC,
+			   0600);
+	if (run->done < 0)
 		return error_set(err, errno, "undo/" DONE);
+	if (fileio_read_fd(run->done, &rows, err) < 0)
+		return error_prefix(err, "undo/" DONE);
+	for (size_t at = 0; at + sizeof(row) <= rows.len; at += sizeof(row)) {
+		size_t place;
+
+		memcpy(&row, rows.data + at, sizeof(row));
+		place = (size_t)(row & ~KEPT);
+		run->limit = place < run->limit ? place : run->limit;
+		if ((row & KEPT) && run->count < scan->count && scan->count &&
+		    bsearch(&place, scan->steps, scan->count, sizeof(place),
+			    by_offset))
+			run->kept[run->count++] = place;
+	}
 	return 0;
 }
 
 static int run_steps(struct replay *replay, const struct scan *scan,
-		     size_t **kept, size_t *kept_count, struct error *err)
+		     struct run *run, struct error *err)
 {
-	AUTO_CLOSE int done = openat(
-		scan->folder, DONE,
-		O_RDWR | O_CREAT | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC, 0600);
-	uint64_t limit = UINT64_MAX;
-
-	if (done < 0)
-		return error_set(err, errno, "undo/" DONE);
-	if (pread(done, &limit, sizeof(limit), 0) != sizeof(limit))
-		limit = UINT64_MAX;
-	*kept = xcalloc(scan->count + 1, sizeof(**kept));
 	for (size_t i = scan->count; i-- > 0;) {
 		struct journal_record record;
+		uint64_t row = scan->steps[i];
 
-		if (scan->steps[i] >= limit ||
+		if (scan->steps[i] >= run->limit || run->count == scan->count ||
 		    journal_at(&scan->reader, scan->steps[i], &record) <= 0)
 			continue;
-		if (step_undo(replay, scan, &record) == STEP_KEPT)
-			(*kept)[(*kept_count)++] = scan->steps[i];
-		if (note_done(done, scan->steps[i], err) < 0)
-			return -1;
+		if (step_undo(replay, scan, &record) == STEP_KEPT) {
+			run->kept[run->count++] = scan->steps[i];
+			row |= KEPT;
+		}
+		if (write(run->done, &row, sizeof(row)) != sizeof(row))
+			return error_set(err, errno, "undo/" DONE);
 	}
 	return 0;
 }
 
 int replay_run(struct replay *replay, unsigned number, struct error *err)
 {
-	AUTO_FREE size_t *kept = NULL;
-	size_t kept_count = 0;
+	struct run run = { .done = -1, .limit = SIZE_MAX };
 	struct scan scan;
 	int result;
 
 	result = scan_load(replay, number, &scan, err);
+	run.kept = xcalloc(scan.count + 1, sizeof(*run.kept));
 	if (result == 0)
 		result = open_touched(replay, err);
 	if (result == 0)
-		result = run_steps(replay, &scan, &kept, &kept_count, err);
+		result = load_done(&run, &scan, err);
 	if (result == 0)
-		result = write_kept(&scan, kept, kept_count, err);
+		result = run_steps(replay, &scan, &run, err);
+	if (result == 0)
+		result = write_kept(&scan, run.kept, run.count, err);
 	scan_release(&scan);
-	return result < 0 ? -1 : kept_count == 0;
+	free(run.kept);
+	if (run.done >= 0)
+		close(run.done);
+	return result < 0 ? -1 : run.count == 0;
 }

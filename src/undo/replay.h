@@ -36,6 +36,7 @@ struct replay {
 	int undo_fd;     /* borrowed: the folder of the segments */
 	bool force;      /* the host's changes go too */
 	bool incomplete; /* by replay_plan(): changes were not written down */
+	bool resumed;    /* by replay_begin(): another did not finish */
 	/* Descriptor of the root of this share, borrowed; -1: none now. */
 	int (*root_of)(void *ctx, const char *host_path);
 	/* Paths may hold any byte. */

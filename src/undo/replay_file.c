@@ -74,6 +74,15 @@ int file_parent(int root, const char *path, const char **name)
 	return folder;
 }
 
+int file_stat(int root, const char *path, struct journal_file *file)
+{
+	int found = place_stat(root, path, file);
+
+	if (found < 0 && errno == EACCES && open_way(root, path) == 0)
+		found = place_stat(root, path, file);
+	return found;
+}
+
 int file_remove(int folder, const char *name, int flags)
 {
 	int done = unlinkat(folder, name, flags);

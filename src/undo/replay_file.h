@@ -10,12 +10,15 @@
 
 #include <stdbool.h>
 
+struct journal_file;
 struct journal_record;
 struct replay;
 struct scan;
 
 /* place_parent(), also through folders that their owner may not enter. */
 int file_parent(int root, const char *path, const char **name);
+/* place_stat(), likewise. */
+int file_stat(int root, const char *path, struct journal_file *file);
 int file_remove(int folder, const char *name, int flags);
 int file_move(int from, const char *from_name, int to, const char *to_name,
 	      unsigned flags);

@@ -103,7 +103,7 @@ static enum step undo_create(const struct job *job)
 	struct journal_file now;
 	const char *why;
 
-	if (place_stat(root, job->record->path, &now) < 0)
+	if (file_stat(root, job->record->path, &now) < 0)
 		return errno == ENOENT || errno == ENOTDIR
 			       ? STEP_DONE
 			       : failed(job, job->record->path, errno);
@@ -135,6 +135,24 @@ static int make_way(const struct job *job, const char *path,
 	return 0;
 }
 
+/* Made by an undo that ended before it could say so. */
+static bool is_half_made(const struct job *job, const struct journal_file *now)
+{
+	if (!job->replay->resumed ||
+	    !same_type(now->mode, job->record->file.mode))
+		return false;
+	return S_ISDIR(now->mode) ||
+	       (S_ISLNK(now->mode) &&
+		file_link_is(job->root, job->record->path, job->record->text));
+}
+
+static enum step finish_made(const struct job *job)
+{
+	if (file_put_attributes(job->replay, job->scan, job->record, true) < 0)
+		return failed(job, job->record->path, errno);
+	return STEP_DONE;
+}
+
 static enum step undo_remove(const struct job *job)
 {
 	int root = job->root;
@@ -145,9 +163,12 @@ static enum step undo_remove(const struct job *job)
 	/* A socket is of no use without who listened on it. */
 	if (S_ISSOCK(job->record->file.mode))
 		return STEP_DONE;
-	if (place_stat(root, job->record->path, &now) == 0) {
-		if (is_ours(job, &now, &job->record->file) ||
-		    (S_ISDIR(now.mode) && S_ISDIR(job->record->file.mode)))
+	if (file_stat(root, job->record->path, &now) == 0) {
+		if (is_ours(job, &now, &job->record->file))
+			return STEP_DONE;
+		if (is_half_made(job, &now))
+			return finish_made(job);
+		if (S_ISDIR(now.mode) && S_ISDIR(job->record->file.mode))
 			return STEP_DONE;
 		if (!make_way(job, job->record->path, &now))
 			return STEP_KEPT;
@@ -182,11 +203,11 @@ static enum step undo_rename(const struct job *job)
 {
 	int root = job->root;
 	struct journal_file from, to;
-	bool was = place_stat(root, job->record->path, &to) == 0;
+	bool was = file_stat(root, job->record->path, &to) == 0;
 
 	if (was && place_same_inode(&to, &job->record->file))
 		return STEP_DONE;
-	if (place_stat(root, job->record->text, &from) < 0) {
+	if (file_stat(root, job->record->text, &from) < 0) {
 		/* Made since and gone again, or moved back already. */
 		if (was || (job->record->flags & JOURNAL_CREATED))
 			return STEP_DONE;
@@ -206,8 +227,8 @@ static enum step undo_exchange(const struct job *job)
 {
 	int root = job->root;
 	struct journal_file a, b;
-	bool has_a = place_stat(root, job->record->path, &a) == 0;
-	bool has_b = place_stat(root, job->record->text, &b) == 0;
+	bool has_a = file_stat(root, job->record->path, &a) == 0;
+	bool has_b = file_stat(root, job->record->text, &b) == 0;
 
 	if (has_a && place_same_inode(&a, &job->record->file))
 		return STEP_DONE;
@@ -256,7 +277,7 @@ static enum step undo_change(const struct job *job)
 	struct journal_file now;
 	bool data = job->record->flags & JOURNAL_DATA;
 
-	if (place_stat(job->root, job->record->path, &now) < 0) {
+	if (file_stat(job->root, job->record->path, &now) < 0) {
 		if (errno != ENOENT && errno != ENOTDIR)
 			return failed(job, job->record->path, errno);
 		if (!data)

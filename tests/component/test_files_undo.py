@@ -544,3 +544,16 @@ def test_old_marks_are_forgotten(place, box):
         time.sleep(0.02)
     assert "run-old" not in box.bawn("--list")
     close(files)
+
+
+def test_more_files_than_descriptors_are_taken_back(place, box):
+    """Those that were closed to make room are not mistaken for the host's."""
+    if place.uid:
+        pytest.skip("once is enough")
+    before = tree(place.path)
+    files = box.serve()
+    for number in range(3300):
+        files.write(files.create(f"file{number}").node, b"x")
+    close(files)
+    assert "3300 removed" in box.bawn("-y")
+    assert set(tree(place.path)) == set(before)
