@@ -150,7 +150,7 @@ static void report_if_done(struct relay *relay)
 {
 	struct relay_message message = { .type = RELAY_READY };
 
-	if (!relay->welcomed || relay_mount_busy(relay))
+	if (!relay->welcomed || relay_mount_waits(relay))
 		return;
 	relay->welcomed = false;
 	gate_open();
@@ -427,7 +427,6 @@ _Noreturn void relay_run(const struct relay_start *start)
 
 	relay->shared = start->shared;
 	relay->again = start->again;
-	relay->mount_fd = -1;
 	for (unsigned i = 0; i < WELCOME_SHARES_MAX; i++)
 		relay->shares[i].fd = -1;
 	keep_descriptors(relay, start);
@@ -438,6 +437,7 @@ _Noreturn void relay_run(const struct relay_start *start)
 	setsid();
 	stream_in_init(&relay->in);
 	relay_fuse_init(relay);
+	relay_mount_init(relay);
 	if (relay->epoll_fd < 0 || pipe2(relay->ticket_fds, O_CLOEXEC) ||
 	    relay_notify_start(relay) ||
 	    relay_watch(relay, relay->ticket_fds[0], RELAY_EVENT_TICKET,

@@ -4,7 +4,8 @@
  *
  * relay.c         the loop, the port, PID 1
  * relay_fuse.c    requests of the kernel, answers of the server
- * relay_mount.c   mounting, by a child
+ * relay_mount.c   what is mounted next
+ * relay_child.c   mounts it, as a process of its own
  * relay_notify.c  a thread for what the kernel may make us wait for
  * relay_ticket.c  operations that raise events, on that thread
  */
@@ -15,6 +16,7 @@
 #include "base/list.h"
 #include "guest/relay.h"
 #include "guest/relay_ahead.h"
+#include "guest/relay_child.h"
 #include "guest/relay_pending.h"
 #include "guest/relay_welcome.h"
 #include "guest/relay_writes.h"
@@ -57,14 +59,16 @@ struct relay {
 	struct relay_share shares[WELCOME_SHARES_MAX];
 	unsigned count;
 	struct relay_notifier notifier;
-	int mount_fd;         /* owned: what the child says; -1: none */
-	unsigned mount_share; /* that it works on */
-	bool mount_done;      /* it has mounted it */
-	char problem[256];    /* the first one of this round */
-	int ticket_fds[2];    /* from the notifier: u32, done up to this */
-	bool connected;       /* HELLO was sent: requests may follow */
-	bool welcomed;        /* WELCOME came and was not reported yet */
-	bool waits_for_port;  /* EPOLLOUT is asked for */
+	int mount_fd;             /* owned: what the child says; -1: none */
+	unsigned mount_share;     /* that it works on */
+	bool mount_done;          /* it has mounted it */
+	bool mount_usable;        /* only details are missing */
+	struct relay_child spare; /* waits for the next order */
+	char problem[256];        /* the first one of this round */
+	int ticket_fds[2];        /* from the notifier: u32, done up to this */
+	bool connected;           /* HELLO was sent: requests may follow */
+	bool welcomed;            /* WELCOME came and was not reported yet */
+	bool waits_for_port;      /* EPOLLOUT is asked for */
 	bool again;
 	bool finishing;
 };
@@ -103,6 +107,9 @@ void relay_mount_next(struct relay *relay);
 void relay_mount_event(struct relay *relay);
 /* True while a child runs or has to. */
 bool relay_mount_busy(const struct relay *relay);
+/* True while a share is not there yet that will be. */
+bool relay_mount_waits(const struct relay *relay);
+void relay_mount_init(struct relay *relay);
 
 /* relay_notify.c */
 int relay_notify_start(struct relay *relay);
