@@ -335,9 +335,6 @@ int held_before_content(struct server *server, struct node *node)
 	if (!held_share(server, node) || node->key.shadow ||
 	    node->type == S_IFDIR)
 		return 0;
-	/* It was asked when it was opened. */
-	if ((node->fd_rights & NODE_FD_WRITE) && !(node->flags & NODE_HELD))
-		return 0;
 	if (node_is_root(server->nodes, node))
 		return 0;
 	if (!folder || !node_name(server->nodes, node, name))
@@ -345,6 +342,9 @@ int held_before_content(struct server *server, struct node *node)
 	if (!held_host_has(server, folder, name, &st) ||
 	    !share_same_file(&node->key, &st))
 		return change_elsewhere(server, node, true);
+	/* Its name was judged when it was opened. */
+	if ((node->fd_rights & NODE_FD_WRITE) && !(node->flags & NODE_HELD))
+		return 0;
 	class = held_class(server, folder, name, node->type);
 	if (class == GUARD_HELD)
 		return take_over(server, node, folder, name);

@@ -271,7 +271,7 @@ def test_renames_carry_files_into_the_shadow_and_out(guarded):
     guarded.mkdirs(".git/hooks")
     # As git does it.
     lock = guarded.put(".git/config.lock", b"[core]\n")
-    assert guarded.on_host(".git/config.lock")
+    assert not guarded.on_host(".git/config.lock")
     guarded.rename(".git/config.lock", ".git/config")
     assert not guarded.on_host(".git/config.lock") and not guarded.on_host(".git/config")
     assert guarded.files.read(lock) == b"[core]\n" == guarded.get(".git/config")
@@ -376,13 +376,20 @@ def test_no_hard_link_leads_to_a_held_file_or_from_one(guarded):
 def test_a_file_that_the_host_moved_is_not_written_by_its_old_name(guarded):
     place = guarded.place
     place.folder(".git/hooks")
-    place.put("hook", "host", 0o755)
-    node = guarded.node("hook")
-    os.rename(place.host("hook"), place.host(".git/hooks/pre-commit"))
-    error, _ = guarded.files.call("WRITE", node, struct.pack("<QQIIQII", 0, 0, 4, 0, 0, 0, 0)
-                                  + b"evil")
-    assert error == errno.ESTALE
-    assert place.get(".git/hooks/pre-commit") == b"host"
+    for name in ("pre-commit", "pre-push"):
+        place.put(name, "host", 0o755)
+        node = guarded.node(name)
+        if name == "pre-push":  # open for writing already
+            guarded.files.write(node, b"HOST")
+        os.rename(place.host(name), place.host(".git/hooks/" + name))
+        error, _ = guarded.files.call("WRITE", node, struct.pack("<QQIIQII", 0, 0, 4, 0, 0, 0, 0)
+                                      + b"evil")
+        assert error == errno.ESTALE
+        assert place.get(".git/hooks/" + name).lower() == b"host"
+    # What the host's git holds ready is not to be added to either.
+    place.put(".git/config.lock", "host")
+    guarded.files.write(guarded.node(".git/config.lock"), b"evil")
+    assert place.get(".git/config.lock") == b"host"
 
 
 def test_devices_sockets_and_open_flags_do_not_get_around_it(guarded):
