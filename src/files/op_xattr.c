@@ -46,11 +46,25 @@ static int begin_change(struct op *op, char number[16])
 	return begin(op, number);
 }
 
+/* What a value takes, in the blocks that a quota counts. */
+static uint64_t blocks(size_t len)
+{
+	return (len + 511) / 512;
+}
+
+static uint64_t blocks_now(const struct op *op, const char *number)
+{
+	ssize_t len = getxattr(number, op->request->name, NULL, 0);
+
+	return len < 0 ? 0 : blocks((size_t)len);
+}
+
 int op_setxattr(struct op *op)
 {
 	const struct fuse_request *request = op->request;
 	char number[16];
 	int failed = begin_change(op, number);
+	uint64_t before;
 
 	if (!failed)
 		failed = policy_may_add(op->server, op->share_index,
@@ -58,9 +72,12 @@ int op_setxattr(struct op *op)
 	if (failed)
 		return failed;
 	undo_change(op->server, op->node, UNDO_META);
+	before = blocks_now(op, number);
 	if (setxattr(number, request->name, request->data, request->data_len,
 		     (int)request->in.setxattr.flags) < 0)
 		return -errno;
+	policy_charge(op->server, op->share_index, before,
+		      blocks(request->data_len));
 	watch_own_node(op->server, op->node, IN_ATTRIB);
 	return 0;
 }
@@ -69,12 +86,15 @@ int op_removexattr(struct op *op)
 {
 	char number[16];
 	int failed = begin_change(op, number);
+	uint64_t before;
 
 	if (failed)
 		return failed;
 	undo_change(op->server, op->node, UNDO_META);
+	before = blocks_now(op, number);
 	if (removexattr(number, op->request->name) < 0)
 		return -errno;
+	policy_charge(op->server, op->share_index, before, 0);
 	watch_own_node(op->server, op->node, IN_ATTRIB);
 	return 0;
 }

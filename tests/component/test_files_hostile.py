@@ -476,6 +476,20 @@ def test_the_quota_of_bytes(place):
     place.check()
 
 
+def test_the_quota_counts_attributes(place):
+    files = place.serve(quota_bytes=1 << 20)
+    with pytest.raises(OSError) as caught:
+        for number in range(2000):
+            node = files.create(f"file{number}").node
+            files.ok("SETXATTR", node, struct.pack("<II", 2048, 0) + b"user.a\0" + bytes(2048))
+            if number % 2:
+                files.ok("REMOVEXATTR", node, b"user.a\0")
+    if caught.value.errno == errno.EOPNOTSUPP:
+        pytest.skip("this file system has no attributes")
+    assert caught.value.errno == errno.EDQUOT and 1000 < number < 1100
+    place.check()
+
+
 def test_the_quota_of_inodes(place):
     files = place.serve(quota_inodes=5)
     for i in range(5):
