@@ -24,6 +24,7 @@
 
 #define DIFF_BYTES_MAX (8U << 20)
 #define LINE_SHOWN_MAX 2048
+#define PIECE_BYTES 256
 
 static int read_link(int fd, struct review_version *version)
 {
@@ -95,22 +96,35 @@ static int memory_with(const struct review_version *version, struct error *err)
 					  : TAKE_FD(fd);
 }
 
-/* Ends of lines and tabs are the only control characters left. */
+/* A part of a line, up to a tab or between characters of UTF-8. */
+static const char *piece_end(const char *at, const char *end)
+{
+	const char *stop = at;
+
+	while (stop < end && *stop != '\n' && *stop != '\t' &&
+	       (stop - at < PIECE_BYTES ||
+		((*stop & 0xc0) == 0x80 && stop - at < PIECE_BYTES + 4)))
+		stop++;
+	return stop;
+}
+
+/*
+ * Ends of lines and tabs are the only control characters left. No line is cut:
+ * what is not shown would be written all the same.
+ */
 static int append_lines(struct buffer *out, const struct buffer *raw)
 {
 	const char *at = (const char *)raw->data, *end = at + raw->len;
 	char shown[LINE_SHOWN_MAX];
 
 	while (at < end) {
-		const char *stop = at;
+		const char *stop = piece_end(at, end);
+		bool control = stop < end && (*stop == '\n' || *stop == '\t');
 
-		while (stop < end && *stop != '\n' && *stop != '\t')
-			stop++;
 		text_printable(at, (size_t)(stop - at), shown, sizeof(shown));
-		if (buffer_printf(out, "%s%c", shown,
-				  stop < end ? *stop : '\n') < 0)
+		if (buffer_printf(out, "%s%.*s", shown, control, stop) < 0)
 			return -1;
-		at = stop + 1;
+		at = stop + control;
 	}
 	return 0;
 }
@@ -155,10 +169,10 @@ int review_diff(const struct review *review, const struct review_item *item,
 	if (host->too_big || guest->too_big)
 		return error_set(err, EFBIG, "%s", shown);
 	{
-		const char *argv[] = { "diff",     "-u",        "--label",
-				       host_label, "--label",   guest_label,
-				       "--",       "/dev/fd/3", "/dev/fd/4",
-				       NULL };
+		const char *argv[] = { "diff",      "-u",       "--text",
+				       "--label",   host_label, "--label",
+				       guest_label, "--",       "/dev/fd/3",
+				       "/dev/fd/4", NULL };
 		struct child_fd fds[] = { { left, 3 }, { right, 4 } };
 		struct child_spec spec = { .path = tool,
 					   .argv = argv,
@@ -250,6 +264,11 @@ int review_apply(const struct review *review, const struct review_item *item,
 		return -1;
 	if (guest->too_big)
 		return tree_error(err, EFBIG, item->path);
+	if (!guest->st.st_mode ||
+	    S_ISSOCK(guest->st.st_mode) != (item->change == REVIEW_REMOVED))
+		return error_say(err, ESTALE,
+				 "the guest has changed it meanwhile; look "
+				 "again");
 	folder = tree_open_parent(root, item->path, TREE_MAKE_PARENTS, &name,
 				  err);
 	if (folder < 0)

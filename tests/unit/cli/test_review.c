@@ -152,6 +152,56 @@ static void what_was_read_is_written_and_a_newer_version_stays(void)
 	review_release(&review);
 }
 
+static void what_became_another_change_is_not_written(void)
+{
+	struct review_version guest = REVIEW_VERSION_INIT;
+	struct review review;
+	char path[256];
+
+	begin();
+	put(host, ".envrc", "host");
+	put(shadow, ".envrc", "guest");
+	REQUIRE(review_load(&sandbox, &review, &err) == 0);
+	REQUIRE(review.held_count == 1);
+	snprintf(path, sizeof(path), "%s/.envrc", shadow);
+	CHECK(unlink(path) == 0);
+	CHECK(review_read_guest(&review, &review.held[0], &guest, &err) == 0);
+	CHECK(review_apply(&review, &review.held[0], &guest, &err) < 0);
+	CHECK(mknod(path, S_IFSOCK | 0600, 0) == 0);
+	CHECK(review_read_guest(&review, &review.held[0], &guest, &err) == 0);
+	CHECK(review_apply(&review, &review.held[0], &guest, &err) < 0);
+	CHECK(has(host, ".envrc", "host"));
+	review_release(&review);
+}
+
+static void a_difference_is_shown_to_its_last_byte(void)
+{
+	static const char begin_of_file[] = "binary \001\n";
+	struct review_version guest = REVIEW_VERSION_INIT;
+	struct review_version none = REVIEW_VERSION_INIT;
+	struct buffer text = BUFFER_INIT(1 << 20);
+	struct review review;
+	char line[9000];
+
+	begin();
+	put(shadow, ".envrc", "x");
+	REQUIRE(review_load(&sandbox, &review, &err) == 0);
+	memset(line, ' ', sizeof(line));
+	memcpy(line + sizeof(line) - 6, "rm -rf", 6);
+	CHECK(review_read_guest(&review, &review.held[0], &guest, &err) == 0);
+	/* with the NUL at its end */
+	CHECK(buffer_append(&guest.buffer, begin_of_file,
+			    sizeof(begin_of_file)) == 0 &&
+	      buffer_append(&guest.buffer, line, sizeof(line)) == 0);
+	CHECK(review_diff(&review, &review.held[0], &none, &guest, &text,
+			  &err) == 0);
+	CHECK(strstr(buffer_str(&text), "rm -rf\n") != NULL);
+	CHECK(strstr(buffer_str(&text), "+xbinary \\x01\n") != NULL);
+	buffer_release(&text);
+	buffer_release(&guest.buffer);
+	review_release(&review);
+}
+
 static void shown_names_are_plain_paths_of_a_share(void)
 {
 	struct review review;
@@ -181,6 +231,8 @@ int main(void)
 	RUN(only_files_links_and_marks_count);
 	RUN(nothing_is_written_through_a_link);
 	RUN(what_was_read_is_written_and_a_newer_version_stays);
+	RUN(what_became_another_change_is_not_written);
+	RUN(a_difference_is_shown_to_its_last_byte);
 	RUN(shown_names_are_plain_paths_of_a_share);
 	fileio_remove_tree(AT_FDCWD, scratch, &err);
 	return DONE();
