@@ -10,6 +10,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/openat2.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
@@ -24,6 +25,8 @@
 #include "base/own.h"
 #include "base/text.h"
 #include "cli/hide_source.h"
+#include "cli/share_path.h"
+#include "state/paths.h"
 #include "state/sandbox_record.h"
 
 #define IGNORE_FILE ".bawnignore"
@@ -212,6 +215,34 @@ static int add_nested(const struct sandbox_record *record, size_t at,
 	return 0;
 }
 
+static int add_place(const char *path, const char *folder, json_t *patterns)
+{
+	const char *rest = path ? rest_of(path, folder) : NULL;
+	AUTO_FREE char *escaped = rest ? hide_source_escape(rest) : NULL;
+
+	return escaped ? append(patterns, escaped) : 0;
+}
+
+/*
+ * The places of bawn's own folders. bawn-files knows the folders themselves;
+ * a guest that moves one's parent away could make another in its place, which
+ * the next command would believe.
+ */
+static int add_own(const struct share_record *share, json_t *patterns)
+{
+	for (unsigned kind = 0; kind < PATHS_KINDS; kind++) {
+		AUTO_FREE char *path =
+			paths_of((enum paths_kind)kind, NULL, NULL);
+		AUTO_FREE char *tidy = path ? share_path_tidy(path) : NULL;
+		AUTO_FREE char *real = path ? realpath(path, NULL) : NULL;
+
+		if (add_place(tidy, share->host, patterns) < 0 ||
+		    add_place(real, share->host, patterns) < 0)
+			return -1;
+	}
+	return 0;
+}
+
 json_t *hidden_of(const struct sandbox_record *record, size_t at,
 		  struct error *err)
 {
@@ -232,7 +263,8 @@ json_t *hidden_of(const struct sandbox_record *record, size_t at,
 			too_many(err);
 			return NULL;
 		}
-	if (add_nested(record, at, patterns) < 0) {
+	if (add_nested(record, at, patterns) < 0 ||
+	    add_own(share, patterns) < 0) {
 		too_many(err);
 		return NULL;
 	}

@@ -235,6 +235,8 @@ def test_forced_home_has_no_folder_of_bawns_own(session, tmp_path, request):
                             XDG_DATA_HOME=f"{tmp_path}/data")
     os.makedirs(f"{home}/.cache")
     os.makedirs(f"{tmp_path}/data")
+    for folder in (cache, data):
+        os.makedirs(folder, mode=0o700, exist_ok=True)
     os.symlink(cache, f"{home}/.cache/bawn")
     os.symlink(data, f"{tmp_path}/data/bawn")
     request.addfinalizer(lambda: bawn.rm("forced"))
@@ -247,6 +249,11 @@ def test_forced_home_has_no_folder_of_bawns_own(session, tmp_path, request):
     for path in ("state/bawn", ".config/bawn"):
         assert bawn.raw("exec", "forced", "ls", path).code != 0
         assert bawn.raw("exec", "-u", "root", "forced", "mkdir", path).code != 0
+    # nor another in its place: the next command would believe it
+    for path in ("state", ".config"):
+        assert bawn.raw("exec", "-u", "root", "forced", "mv", path, "away").code != 0
+    assert bawn.raw("exec", "forced", "rm", ".cache/bawn").code != 0
+    assert os.readlink(f"{home}/.cache/bawn") == cache
     bawn("stop", "forced")
 
 

@@ -152,6 +152,9 @@ static void bawns_own_folders_are_absent_and_made_where_one_is_shared(void)
 	json_array_foreach(absent, i, value) found |=
 		!strcmp(json_string_value(value), own);
 	CHECK(found);
+	/* and its place, which holds what lies above it where it is */
+	CHECK(hides(share_at(files, 0), "/home/config") >= 0);
+	CHECK(hides(share_at(files, 0), "/home/state") >= 0);
 	json_decref(files);
 }
 
