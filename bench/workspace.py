@@ -125,7 +125,7 @@ class Bawn:
         common.bawn("create", "--name", self.box, *options, "shell", self.bench.root)
 
     def sh(self, script, user="root", given=None):
-        argv = [common.BAWN, "exec", "-u", user, self.box, "bash", "-c", script]
+        argv = [common.BAWN, "exec", "-i", "-u", user, self.box, "bash", "-c", script]
         how = {"input": given} if given is not None else {"stdin": subprocess.DEVNULL}
         done = subprocess.run(argv, env=common.ENV, stdout=subprocess.PIPE, check=False,
                               stderr=subprocess.STDOUT, **how)
@@ -213,8 +213,6 @@ class Bench:
             self.note(system, row.name, self.clock(system, row))
             if system.shares:
                 self.check(row)
-        system.close()
-        trees.tidy(self.root)
 
 
 def virtiofsd(times):
@@ -311,7 +309,11 @@ def measure_all(bench, rows, only, options):
         jobs.append((Bawn(bench, "overlay"), writing))
     for _ in range(options.rounds):
         for system, its_rows in jobs:
-            bench.measure(system, its_rows)
+            try:
+                bench.measure(system, its_rows)
+            finally:
+                system.close()
+            trees.tidy(bench.root)
     table(bench.times)
     bars(bench.times)
 
