@@ -305,6 +305,17 @@ static int go_on(struct server *server, struct buffer *bytes)
 	return note_shares(server);
 }
 
+static int learn_number(void *ctx, int folder, const char *name)
+{
+	struct undo *undo = ctx;
+	uint64_t number;
+
+	if (text_to_u64(name, 1, UNDO_NUMBER_MAX, &number) == 0 &&
+	    number > undo->saved)
+		undo->saved = (uint32_t)number;
+	return 0;
+}
+
 /* The segment of a predecessor that died; -1: begin another. */
 static int open_last(struct server *server, unsigned number)
 {
@@ -323,7 +334,11 @@ static int open_last(struct server *server, unsigned number)
 		return -1;
 	undo->journal = openat(undo->segment, SEGMENT_JOURNAL,
 			       O_RDWR | O_APPEND | O_NOFOLLOW | O_CLOEXEC);
-	return undo->journal < 0 ? -1 : go_on(server, &bytes);
+	/* One may have been saved whose record was not written any more. */
+	if (undo->journal < 0 ||
+	    segment_each_name(undo->files, learn_number, undo) < 0)
+		return -1;
+	return go_on(server, &bytes);
 }
 
 static int open_folder(struct server *server, struct error *err)

