@@ -173,7 +173,9 @@ static bool may_discard(const struct options *options, struct error *err)
 	if (options_flag(options, "force"))
 		return true;
 	if (!isatty(0) || !isatty(2)) {
-		error_set(err, 0, "discard needs -f where nobody can be asked");
+		error_set(err, 0,
+			  "discard drops changes for good: without a terminal "
+			  "it needs -f");
 		return false;
 	}
 	text_format(question, sizeof(question),

@@ -46,7 +46,7 @@ static int check_cover(const struct share_list *list,
 		text_printable(list->items[i].guest,
 			       strlen(list->items[i].guest), shown,
 			       sizeof(shown));
-		return error_set(err, EBUSY,
+		return error_say(err, EBUSY,
 				 "would cover %s, which is mounted already "
 				 "(umount that first)",
 				 shown);
@@ -108,12 +108,12 @@ static int umount(const struct options *options, struct error *err)
 		return -1;
 	share = find(list, word);
 	if (!share)
-		return error_set(err, ENOENT,
+		return error_say(err, ENOENT,
 				 "%s is not shared with %s (`bawn inspect` "
 				 "shows what is)",
 				 shown, sandbox.record.name);
 	if (share == list->items)
-		return error_set(err, EBUSY,
+		return error_say(err, EBUSY,
 				 "%s is the workspace of %s and stays", shown,
 				 sandbox.record.name);
 	/* its changes are kept under its number, and numbers would move */

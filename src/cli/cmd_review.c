@@ -255,9 +255,11 @@ static int change(const struct review *review, const struct options *options,
 {
 	bool apply = options_flag(options, "apply");
 
-	if (!options_flag(options, "force") && !isatty(0))
+	if (!options_flag(options, "force") && (!isatty(0) || !isatty(2)))
 		return error_set(err, 0,
-				 "without a terminal to ask on this needs -f");
+				 "review %s: without a terminal it needs -f",
+				 apply ? "--apply changes files on this host"
+				       : "--drop forgets what the guest wrote");
 	for (size_t i = 0; i < review->held_count; i++) {
 		const struct review_item *item = &review->held[i];
 

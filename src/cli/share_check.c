@@ -127,12 +127,15 @@ int share_check(const struct share_list *list, const struct share_record *share,
 	char shown[256];
 
 	text_printable(share->host, strlen(share->host), shown, sizeof(shown));
+	if (check_place(share->host, shown, force, err) < 0 ||
+	    share_guest_check(share->guest, err) < 0)
+		return -1;
 	for (size_t i = 0; i < list->count; i++) {
 		if (!strcmp(list->items[i].host, share->host))
-			return error_set(err, EEXIST, "%s: shared already",
+			return error_say(err, EEXIST, "%s: shared already",
 					 shown);
 		if (!strcmp(list->items[i].guest, share->guest))
-			return error_set(err, EEXIST,
+			return error_say(err, EEXIST,
 					 "%s: another folder is at that place "
 					 "in the sandbox already",
 					 shown);
@@ -143,7 +146,5 @@ int share_check(const struct share_list *list, const struct share_record *share,
 	if (list->count >= SHARE_LIST_MAX)
 		return error_set(err, 0, "%s: more than %d folders", shown,
 				 SHARE_LIST_MAX);
-	if (check_place(share->host, shown, force, err) < 0)
-		return -1;
-	return share_guest_check(share->guest, err);
+	return 0;
 }

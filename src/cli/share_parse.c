@@ -112,7 +112,7 @@ static int resolve(const char *given, struct share_record *share,
 	text_printable(given, strlen(given), shown, sizeof(shown));
 	share->host = realpath(path, NULL);
 	if (!share->host && errno == ENOENT)
-		return error_set(err, ENOENT,
+		return error_say(err, ENOENT,
 				 "%s: no such folder or file (make it first)",
 				 shown);
 	if (!share->host)
