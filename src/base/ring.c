@@ -5,7 +5,6 @@
 #include "base/ring.h"
 
 #include <assert.h>
-#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -102,46 +101,10 @@ size_t ring_write(struct ring *ring, const void *bytes, size_t len)
 	return done;
 }
 
-size_t ring_read(struct ring *ring, void *bytes, size_t len)
-{
-	struct iovec iov[2];
-	int count = ring_readable(ring, iov);
-	uint8_t *to = bytes;
-	size_t done = 0;
-
-	for (int i = 0; i < count && done < len; i++) {
-		size_t part = len - done;
-
-		if (part > iov[i].iov_len)
-			part = iov[i].iov_len;
-		memcpy(to + done, iov[i].iov_base, part);
-		done += part;
-	}
-	ring_consume(ring, done);
-	return done;
-}
-
 void ring_trim(struct ring *ring)
 {
 	if (!ring->len)
 		ring_release(ring);
-}
-
-ssize_t ring_fill_from(struct ring *ring, int fd)
-{
-	struct iovec iov[2];
-	int count = ring_writable(ring, iov);
-	ssize_t got;
-
-	/* A full ring must not look like the end of the file. */
-	if (!count) {
-		errno = EAGAIN;
-		return -1;
-	}
-	got = readv(fd, iov, count);
-	if (got > 0)
-		ring_produced(ring, (size_t)got);
-	return got;
 }
 
 ssize_t ring_drain_to(struct ring *ring, int fd)

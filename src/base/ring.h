@@ -24,8 +24,6 @@ void ring_release(struct ring *ring);
 size_t ring_space(const struct ring *ring);
 /* Copies what fits; returns how many bytes were taken. */
 size_t ring_write(struct ring *ring, const void *bytes, size_t len);
-/* Copies out and consumes at most len bytes; returns how many. */
-size_t ring_read(struct ring *ring, void *bytes, size_t len);
 /* The readable bytes as one or two pieces; returns the number of pieces. */
 int ring_readable(const struct ring *ring, struct iovec iov[2]);
 /* The free space as one or two pieces; returns the number of pieces. */
@@ -34,10 +32,5 @@ void ring_produced(struct ring *ring, size_t len); /* after filling iov */
 void ring_consume(struct ring *ring, size_t len);
 /* Frees the memory when the ring is empty; it comes back when needed. */
 void ring_trim(struct ring *ring);
-/*
- * One readv/writev between fd and ring. Returns bytes moved; 0 at end of file
- * (fill) or for an empty ring (drain); -1 with errno (EAGAIN included, also
- * for filling a full ring).
- */
-ssize_t ring_fill_from(struct ring *ring, int fd);
+/* One writev. Returns bytes moved, 0 for an empty ring; -1 with errno. */
 ssize_t ring_drain_to(struct ring *ring, int fd);

@@ -62,7 +62,8 @@ static const char *const syscalls[] = {
 	"fsync",
 	"fdatasync",
 	"syncfs",
-	/* … by a thread with a descriptor of its own */
+	/* … by a thread with a descriptor of its own; opendir() for what is
+	 * removed of a shadow */
 	"fcntl",
 	/* names */
 	"mkdirat",
@@ -73,8 +74,6 @@ static const char *const syscalls[] = {
 	"renameat",
 	"renameat2",
 	"readlinkat",
-	/* opendir() for what is removed of a shadow */
-	"fcntl",
 	/* user.* attributes */
 	"setxattr",
 	"getxattr",

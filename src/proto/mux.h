@@ -53,8 +53,7 @@ struct mux_stream {
 	uint32_t id;
 	void *owner;     /* for the user of the stream */
 	struct ring in;  /* received, not yet taken: use mux_stream_take() */
-	struct ring out; /* accepted, not yet sent; before mux_stream_eof() it
-			    may also be filled with ring_fill_from() */
+	struct ring out; /* accepted, not yet sent */
 	bool peer_eof;   /* nothing more will come after `in` is empty */
 	bool our_eof;    /* mux_stream_eof() was called */
 	bool closed;     /* CLOSE came, or a marker is expected (ECONNRESET);

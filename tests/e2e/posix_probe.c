@@ -22,9 +22,6 @@
 #include <sys/xattr.h>
 #include <unistd.h>
 
-#define RENAME_NOREPLACE 1
-#define RENAME_EXCHANGE 2
-
 /* The line that did not hold; 0 = all did. */
 #define MUST(expression)                 \
 	do {                             \
