@@ -41,6 +41,14 @@ struct undo_command {
 	struct replay replay;
 };
 
+static int nothing_kept(const struct undo_command *undo, struct error *err)
+{
+	return error_set(err, 0,
+			 "nothing is kept for undo: %s has not run in direct "
+			 "mode with a folder that it may write",
+			 undo->name);
+}
+
 static int open_journal(struct undo_command *undo, struct error *err)
 {
 	AUTO_CLOSE int files =
@@ -49,10 +57,7 @@ static int open_journal(struct undo_command *undo, struct error *err)
 	if (files >= 0)
 		undo->replay.undo_fd = openat(files, "undo", FOLDER_FLAGS);
 	if (undo->replay.undo_fd < 0 && errno == ENOENT)
-		return error_set(err, 0,
-				 "nothing is kept for undo: %s has not run in "
-				 "direct mode with a folder that it may write",
-				 undo->name);
+		return nothing_kept(undo, err);
 	if (undo->replay.undo_fd < 0)
 		return error_set(err, errno, "undo journal of %s", undo->name);
 	return 0;
@@ -77,7 +82,7 @@ static int find_target(struct undo_command *undo, const char *label,
 				 "%s has no mark \"%s\" (`bawn undo --list "
 				 "%s` shows them)",
 				 undo->name, label, undo->name);
-	return error_set(err, 0, "nothing is kept for undo");
+	return nothing_kept(undo, err);
 }
 
 static int list(const struct undo_command *undo, bool json)
