@@ -15,6 +15,7 @@
 #include "base/mem.h"
 #include "base/own.h"
 #include "cli/clone_source.h"
+#include "cli/git_trusts.h"
 #include "cli/hidden.h"
 #include "cli/share_parse.h"
 #include "cli/store.h"
@@ -140,6 +141,8 @@ static json_t *guard_json(const struct sandbox_record *record,
 	guard_file_release(&file);
 	if (!guard)
 		error_set(err, EILSEQ, "guard");
+	else
+		git_trusts_add(&record->shares, json_object_get(guard, "held"));
 	return guard;
 }
 

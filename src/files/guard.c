@@ -157,6 +157,15 @@ void guard_enter_share(const struct guard_list *list, const char *host_path,
 	}
 }
 
+void guard_join(const struct guard_list *list, const struct guard_state *other,
+		struct guard_state *state)
+{
+	for (size_t i = 0; i < list->count; i++) {
+		if (list->patterns[i].class == GUARD_HELD)
+			state->at[i] |= other->at[i];
+	}
+}
+
 static bool is_exact(const struct guard_pattern *pattern,
 		     const struct guard_entry *entry)
 {

@@ -59,6 +59,9 @@ void guard_enter(const struct guard_list *list, const char *name,
 /* path: components with slashes between them, or "" */
 void guard_enter_path(const struct guard_list *list, const char *path,
 		      struct guard_state *state);
+/* What is held in the other folder is held in this one too. */
+void guard_join(const struct guard_list *list, const struct guard_state *other,
+		struct guard_state *state);
 
 /* Facts about an entry. */
 struct guard_entry {

@@ -90,6 +90,8 @@ void held_init_share(struct server *server, struct share *share)
 	guard_enter_share(&server->guard,
 			  is_bare_repository(share) ? ".git" : share->path,
 			  share->guard_root);
+	share->guard_git = xcalloc(1, sizeof(*share->guard_git));
+	guard_enter_share(&server->guard, ".git", share->guard_git);
 	shadow_init(&share->shadow, server->state_fd, share->path);
 }
 
@@ -100,11 +102,56 @@ struct share *held_share(struct server *server, const struct node *node)
 	return share->guarded ? share : NULL;
 }
 
+/*
+ * A bare repository may be called anything. Its HEAD is the one thing in it
+ * that a guest can neither make nor remove, as it is held.
+ */
+static int enter_folder(struct server *server, struct node *folder,
+			const struct guard_state *repository,
+			struct guard_state *state)
+{
+	int fd = node_fds_folder(&server->fds, folder);
+	char name[NODE_NAME_MAX + 1];
+	struct stat st;
+
+	if (fd < 0)
+		return fd;
+	if (!node_is_root(server->nodes, folder)) {
+		if (!node_name(server->nodes, folder, name))
+			return -ESTALE;
+		guard_enter(&server->guard, name, state);
+	}
+	if (fstatat(fd, "HEAD", &st, AT_SYMLINK_NOFOLLOW) == 0 &&
+	    !S_ISDIR(st.st_mode))
+		guard_join(&server->guard, repository, state);
+	return 0;
+}
+
+static int enter_all(struct server *server, const struct share *share,
+		     const struct node *folder, struct guard_state *state)
+{
+	uint32_t way[NODE_DEPTH_MAX];
+	int depth = 0, failed = 0;
+
+	for (; folder; folder = node_parent(server->nodes, folder)) {
+		if (depth == NODE_DEPTH_MAX)
+			return -ESTALE;
+		way[depth++] = node_index(server->nodes, folder);
+	}
+	memcpy(state, share->guard_root, sizeof(*state));
+	while (depth > 0 && !failed)
+		failed = enter_folder(server,
+				      node_at(server->nodes, way[--depth]),
+				      share->guard_git, state);
+	return failed;
+}
+
 int held_enter(struct server *server, const struct node *folder,
 	       struct held_folder **entered)
 {
 	struct share *share = &server->shares[folder->key.share];
 	struct held_folder *kept = &server->held_folder;
+	int failed;
 
 	*entered = kept;
 	if (kept->node == folder && kept->request == server->fds.request) {
@@ -116,8 +163,9 @@ int held_enter(struct server *server, const struct node *folder,
 		      sizeof(kept->path)) < 0)
 		return -ESTALE;
 	kept->path_len = strlen(kept->path);
-	memcpy(&kept->state, share->guard_root, sizeof(kept->state));
-	guard_enter_path(&server->guard, kept->path, &kept->state);
+	failed = enter_all(server, share, folder, &kept->state);
+	if (failed)
+		return failed;
 	kept->has_own = shadow_has_folder(&share->shadow, kept->path);
 	kept->node = folder;
 	kept->request = server->fds.request;

@@ -233,6 +233,7 @@ void server_release(struct server *server)
 		free(server->shares[i].path);
 		free(server->shares[i].guest_path);
 		free(server->shares[i].guard_root);
+		free(server->shares[i].guard_git);
 		hide_list_release(&server->shares[i].hide);
 		if (!server->shares[i].gone)
 			close(server->shares[i].root_fd);

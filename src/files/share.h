@@ -34,6 +34,7 @@ struct share {
 	bool guarded;                   /* the rest has a meaning only then */
 	bool folds_case;                /* may take `a` for `A` */
 	struct guard_state *guard_root; /* owned */
+	struct guard_state *guard_git;  /* owned; that of any `.git` */
 	struct shadow shadow;
 };
 

@@ -11,7 +11,7 @@
 
 struct error;
 
-#define GUARD_FILE_PATTERNS_MAX 512 /* as bawn-files takes */
+#define GUARD_FILE_PATTERNS_MAX 448 /* bawn-files takes some more */
 #define GUARD_FILE_PATTERN_BYTES_MAX 250
 
 /* As bawn-files wants them: an exception is a held one with `!` in front. */

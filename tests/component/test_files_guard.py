@@ -481,6 +481,28 @@ def test_the_place_of_a_share_counts(place):
         assert os.path.exists(os.path.join(paths[index], "index"))
 
 
+def test_a_bare_repository_of_the_host_may_have_any_name(guarded):
+    place = guarded.place
+    for name in ("store/repo/hooks", "store/repo/objects", "store/repo/refs/heads", "evil/hooks"):
+        place.folder(name)
+    place.put("store/repo/HEAD", "ref: refs/heads/main\n")
+    place.put("store/repo/config", "host")
+    # It stays one, whatever the guest takes out of it.
+    guarded.unlink("store/repo/HEAD")
+    guarded.rmdir("store/repo/objects")
+    guarded.put("store/repo/config", b"evil")
+    guarded.put("store/repo/hooks/update", b"evil", 0o755)
+    guarded.put("store/repo/index", b"free")
+    refused({errno.EXDEV}, guarded.rename, "evil/hooks", "store/repo/hooks")
+    assert guarded.get("store/repo/config") == b"evil" and place.get("store/repo/config") == b"host"
+    assert os.listdir(place.host("store/repo/hooks")) == []
+    assert guarded.on_host("store/repo/HEAD") and guarded.on_host("store/repo/index")
+    guarded.rename("store", "moved")
+    guarded.put("moved/repo/hooks/post-update", b"evil", 0o755)
+    assert guarded.get("moved/repo/config") == b"evil"
+    assert os.listdir(place.host("moved/repo/hooks")) == []
+
+
 def test_many_own_names_are_listed_in_parts(guarded):
     guarded.mkdirs(".husky")
     guarded.place.put(".husky/host", "x")

@@ -135,6 +135,59 @@ static void only_direct_mode_writes_to_the_host(void)
 	json_decref(files);
 }
 
+static bool holds(json_t *files, const char *pattern)
+{
+	json_t *held = json_object_get(json_object_get(files, "guard"), "held");
+	json_t *value;
+	size_t i;
+
+	json_array_foreach(held, i, value)
+	{
+		if (!strcmp(json_string_value(value), pattern))
+			return true;
+	}
+	return false;
+}
+
+static void what_the_hosts_git_runs_is_held(void)
+{
+	struct share_record shares[] = { { p, p, false, false },
+					 { q, q, false, true } };
+	struct sandbox_record record = record_of(shares, ARRAY_SIZE(shares));
+	json_t *files;
+
+	CHECK(fileio_mkdirs("p/.git", 0700, NULL) == 0);
+	CHECK(fileio_mkdirs("p/real", 0700, NULL) == 0);
+	CHECK(symlink("../real", "p/.git/hooks") == 0);
+	CHECK(symlink("real", "p/late") == 0);
+	put("p/.git/config",
+	    "[core]\n\tbare = false ; no\n\thooksPath = dev/hooks # ours\n"
+	    "\tfsmonitor = late/watch\n[filter \"a]b\"] CLEAN = \"sh "
+	    "./tools/clean*.sh -x\"\n[include]\npath=../dev/gitconfig\n"
+	    "[alias]\n\tx = !scripts/x.sh && ls\n[remote \"o\"]\n"
+	    "\turl = ./elsewhere\n[core]\n\teditor = vi\n"
+	    "\tpager = /usr/bin/less\n\thookspath = ..\n");
+	put("q/config", "[diff \"d\"]\n\ttextconv = bin/show\n");
+	put(".gitconfig", "[core]\n\thooksPath = .my-hooks\n");
+	files = files_config_make(&record, &err);
+	REQUIRE(files);
+	CHECK(holds(files, "/dev/hooks") && holds(files, "/dev/hooks/**"));
+	CHECK(holds(files, "/late/watch") && holds(files, "/real/**"));
+	CHECK(holds(files, "/tools/clean\\*.sh"));
+	CHECK(holds(files, "/dev/gitconfig"));
+	CHECK(holds(files, "/scripts/x.sh"));
+	CHECK(holds(files, "/bin/show") && holds(files, "/.my-hooks/**"));
+	CHECK(!holds(files, "/elsewhere") && !holds(files, "/vi"));
+	CHECK(!holds(files, "") && !holds(files, "/**"));
+	json_decref(files);
+	/* a fifo does not hold us up */
+	CHECK(unlink("p/.git/config") == 0 && unlink(".gitconfig") == 0);
+	CHECK(mkfifo("p/.git/config", 0600) == 0);
+	files = files_config_make(&record, &err);
+	CHECK(files && !holds(files, "/dev/hooks"));
+	json_decref(files);
+}
+
 static void bawns_own_folders_are_absent_and_made_where_one_is_shared(void)
 {
 	struct share_record shares[] = { { scratch, scratch, false, false } };
@@ -212,6 +265,7 @@ int main(void)
 	RUN(hidden_paths_come_from_four_places);
 	RUN(a_bad_bawnignore_is_an_error_and_a_link_out_of_it_too);
 	RUN(only_direct_mode_writes_to_the_host);
+	RUN(what_the_hosts_git_runs_is_held);
 	RUN(bawns_own_folders_are_absent_and_made_where_one_is_shared);
 	RUN(numbers_stay_while_shares_come_and_go);
 	fileio_remove_tree(AT_FDCWD, scratch, NULL);
