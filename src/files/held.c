@@ -102,6 +102,22 @@ struct share *held_share(struct server *server, const struct node *node)
 	return share->guarded ? share : NULL;
 }
 
+/* The host may have moved it: then its path is not the one that we know. */
+static int enter_name(struct server *server, const struct node *folder,
+		      struct guard_state *state)
+{
+	struct node *parent = node_parent(server->nodes, folder);
+	char name[NODE_NAME_MAX + 1];
+	struct statx st;
+
+	if (!parent || !node_name(server->nodes, folder, name) ||
+	    !held_host_has(server, parent, name, &st) ||
+	    !share_same_file(&folder->key, &st))
+		return -ESTALE;
+	guard_enter(&server->guard, name, state);
+	return 0;
+}
+
 /*
  * A bare repository may be called anything. Its HEAD is the one thing in it
  * that a guest can neither make nor remove, as it is held.
@@ -110,17 +126,16 @@ static int enter_folder(struct server *server, struct node *folder,
 			const struct guard_state *repository,
 			struct guard_state *state)
 {
-	int fd = node_fds_folder(&server->fds, folder);
-	char name[NODE_NAME_MAX + 1];
+	int fd, failed = 0;
 	struct stat st;
 
+	if (!node_is_root(server->nodes, folder))
+		failed = enter_name(server, folder, state);
+	if (failed)
+		return failed;
+	fd = node_fds_folder(&server->fds, folder);
 	if (fd < 0)
 		return fd;
-	if (!node_is_root(server->nodes, folder)) {
-		if (!node_name(server->nodes, folder, name))
-			return -ESTALE;
-		guard_enter(&server->guard, name, state);
-	}
 	if (fstatat(fd, "HEAD", &st, AT_SYMLINK_NOFOLLOW) == 0 &&
 	    !S_ISDIR(st.st_mode))
 		guard_join(&server->guard, repository, state);
@@ -390,9 +405,6 @@ int held_before_content(struct server *server, struct node *node)
 	if (!held_host_has(server, folder, name, &st) ||
 	    !share_same_file(&node->key, &st))
 		return change_elsewhere(server, node, true);
-	/* Its name was judged when it was opened. */
-	if ((node->fd_rights & NODE_FD_WRITE) && !(node->flags & NODE_HELD))
-		return 0;
 	class = held_class(server, folder, name, node->type);
 	if (class == GUARD_HELD)
 		return take_over(server, node, folder, name);
