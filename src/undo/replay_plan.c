@@ -26,6 +26,7 @@ enum seen {
 struct name {
 	enum seen seen;
 	bool restored;
+	bool moved;  /* a folder was renamed from here, or to here */
 	char *shown; /* owned: what it is called now; NULL: as itself */
 	char path[];
 };
@@ -35,7 +36,6 @@ struct plan {
 	const struct scan *scan; /* the segment that it is about now */
 	int root;
 	void *names[JOURNAL_SHARES_MAX]; /* owned: trees of struct name */
-	bool folders_moved;
 };
 
 static int compare(const void *a, const void *b)
@@ -86,6 +86,23 @@ static struct name *see(struct plan *plan, uint8_t share, const char *path,
 	return *found;
 }
 
+/* What lies there now is not what the journal means. */
+static bool is_beneath_moved(struct plan *plan, uint8_t share, const char *path)
+{
+	AUTO_FREE char *folder = xstrdup(path);
+	char *slash;
+
+	while ((slash = strrchr(folder, '/'))) {
+		const struct name *name;
+
+		*slash = '\0';
+		name = seen(plan, share, folder);
+		if (name && name->moved)
+			return true;
+	}
+	return false;
+}
+
 static bool exists(struct plan *plan, uint8_t share, const char *path,
 		   struct journal_file *now)
 {
@@ -94,7 +111,9 @@ static bool exists(struct plan *plan, uint8_t share, const char *path,
 	*now = (struct journal_file){ 0 };
 	if (name)
 		return name->seen == SEEN_PRESENT;
-	return place_stat(plan->root, path, now) == 0 || plan->folders_moved;
+	if (is_beneath_moved(plan, share, path))
+		return true;
+	return place_stat(plan->root, path, now) == 0;
 }
 
 /* By what lies there in truth, where no step comes before. */
@@ -150,14 +169,15 @@ static void plan_rename(struct plan *plan, const struct journal_record *record)
 	AUTO_FREE char *shown =
 		xstrdup(from && from->shown ? from->shown : record->text);
 	struct journal_file now;
-	struct name *to;
+	struct name *left, *to;
 
 	if (!exists(plan, record->share, record->text, &now))
 		return;
-	if (S_ISDIR(record->file.mode))
-		plan->folders_moved = true;
-	see(plan, record->share, record->text, SEEN_ABSENT)->restored = false;
+	left = see(plan, record->share, record->text, SEEN_ABSENT);
+	left->restored = false;
 	to = see(plan, record->share, record->path, SEEN_PRESENT);
+	left->moved |= S_ISDIR(record->file.mode);
+	to->moved |= S_ISDIR(record->file.mode);
 	free(to->shown);
 	to->shown = NULL;
 	if (record->flags & JOURNAL_CREATED)
@@ -170,9 +190,8 @@ static void plan_rename(struct plan *plan, const struct journal_record *record)
 static void plan_exchange(struct plan *plan,
 			  const struct journal_record *record)
 {
-	plan->folders_moved = true;
-	see(plan, record->share, record->path, SEEN_PRESENT);
-	see(plan, record->share, record->text, SEEN_PRESENT);
+	see(plan, record->share, record->path, SEEN_PRESENT)->moved = true;
+	see(plan, record->share, record->text, SEEN_PRESENT)->moved = true;
 	replay_say(plan->replay, plan->scan, record->share, REPLAY_MOVED,
 		   record->path, record->text);
 }

@@ -154,6 +154,8 @@ def populate(place):
 
 
 def change_everything(files):
+    files.create("gone again")
+    files.ok("UNLINK", ROOT, name_of("gone again"))
     files.write(files.lookup("changed").node, b"AFTER and longer")
     files.ok("UNLINK", ROOT, name_of("removed"))
     files.rename("renamed", "another name")
@@ -193,7 +195,7 @@ def test_everything_is_brought_back(place, box):
     assert tree(place.path) == after
     for line in ("restore", "remove", "rename"):
         assert f"\n{line} " in "\n" + plan
-    assert "temporary" not in plan
+    assert "temporary" not in plan and "gone again" not in plan
     box.bawn("-y")
     assert tree(place.path) == before
     assert os.stat(place.host("twin a")).st_ino == os.stat(place.host("twin b")).st_ino
