@@ -105,7 +105,7 @@ static int write_one(const struct apply_setup *setup,
 
 static bool wanted(const struct apply_setup *setup, const struct change *change)
 {
-	return setup->force || !change->conflict;
+	return (setup->force || !change->conflict) && !change->withheld;
 }
 
 static void settle(const struct apply_setup *setup, size_t at, int result,

@@ -29,6 +29,10 @@ struct change {
 	const struct set_entry *entry; /* borrowed; NULL when deleted */
 	struct stat host;              /* unless new */
 	const char *conflict;          /* static; NULL when there is none */
+	/* change_guard.h: */
+	bool held;     /* it, or what it lies in, is run or believed unasked */
+	bool own;      /* it itself is */
+	bool withheld; /* held, and nobody named it */
 };
 
 struct change_list {

@@ -15,6 +15,7 @@
 #include "base/mem.h"
 #include "base/own.h"
 #include "base/text.h"
+#include "changes/change_guard.h"
 #include "changes/change_list.h"
 #include "changes/change_set.h"
 #include "changes/line_diff.h"
@@ -294,6 +295,9 @@ static void print_note(const struct printer *printer)
 	mode_t old_mode = change->host.st_mode & 0777;
 	mode_t new_mode = change->entry ? change->entry->mode & 0777 : 0;
 
+	if (change->held)
+		fprintf(printer->out, "# held: %s: %s\n", name,
+			CHANGE_GUARD_REASON);
 	if (change->conflict)
 		fprintf(printer->out, "# conflict: %s: %s\n", name,
 			change->conflict);

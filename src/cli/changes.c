@@ -251,6 +251,7 @@ void changes_close(struct changes *changes)
 			close(one->root);
 	}
 	free(changes->shares);
+	guard_list_release(&changes->guard);
 	if (changes->lock >= 0)
 		close(changes->lock);
 	if (changes->folder >= 0)
@@ -378,12 +379,15 @@ static int load_one(struct changes *changes, struct changes_share *one,
 	    changes_load_base(changes, one, err) < 0 ||
 	    change_list_make(&context, &one->list, err) < 0)
 		return -1;
+	changes_mark_held(changes, one);
 	change_list_select(&one->list, one->paths);
 	return 0;
 }
 
 int changes_load(struct changes *changes, struct error *err)
 {
+	if (changes_load_guard(changes, err) < 0)
+		return -1;
 	for (size_t i = 0; i < changes->count; i++)
 		if (changes->shares[i].wanted &&
 		    load_one(changes, &changes->shares[i], err) < 0)

@@ -11,6 +11,7 @@
 
 #include "base/hide_pattern.h"
 #include "changes/base_file.h"
+#include "changes/change_guard.h"
 #include "changes/change_list.h"
 #include "changes/change_set.h"
 #include "changes/diff_text.h"
@@ -30,6 +31,7 @@ struct changes_share {
 	struct change_set set;
 	struct base_list base;
 	struct change_list list;
+	struct change_guard guard;
 };
 
 struct changes {
@@ -37,6 +39,7 @@ struct changes {
 	int folder, lock;             /* owned */
 	struct changes_share *shares; /* owned */
 	size_t count;
+	struct guard_list guard;
 };
 
 #define CHANGES_INIT ((struct changes){ .folder = -1, .lock = -1 })
@@ -62,5 +65,8 @@ int changes_note_applied(struct changes *changes, size_t share,
 			 const bool *applied, struct error *err);
 /* Nothing is kept any more: `bawn apply` asks the guest again. */
 void changes_forget(struct changes *changes);
+/* What to type to name a held change, fit for a terminal; malloc'd. */
+char *changes_held_name(const struct changes_share *one,
+			const struct change *change);
 /* How many files and links; folders do not count. */
 size_t changes_count(const struct changes *changes);

@@ -23,3 +23,7 @@ int changes_load_base(const struct changes *changes, struct changes_share *one,
 int changes_merge_base(const struct changes *changes,
 		       const struct changes_share *one,
 		       const struct base_list *same, struct error *err);
+int changes_load_guard(struct changes *changes, struct error *err);
+/* Before paths of one->list are selected. */
+void changes_mark_held(const struct changes *changes,
+		       struct changes_share *one);

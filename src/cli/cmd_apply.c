@@ -23,11 +23,22 @@
 
 AUTO_DEFINE(json, json_t *, json_decref)
 
+#define NAMES_MAX 8
+
+/* What was left out since nobody named it. */
+struct withheld {
+	char *names[NAMES_MAX]; /* owned; each once */
+	char *last;             /* owned; that had no room there */
+	size_t count, more;
+	json_t *paths;
+};
+
 struct tally {
 	const struct changes_share *one;
 	bool *applied; /* owned; for each change of the share */
 	size_t applied_count, conflicts;
 	json_t *applied_paths, *conflict_paths;
+	struct withheld withheld;
 };
 
 static json_t *path_json(const struct changes_share *one, const char *path)
@@ -69,6 +80,64 @@ static void tell_conflicts(struct tally *tally, bool force, bool quiet)
 	}
 }
 
+static void withheld_release(struct withheld *withheld)
+{
+	for (size_t i = 0; i < withheld->count; i++)
+		free(withheld->names[i]);
+	free(withheld->last);
+}
+
+static void add_name(struct withheld *withheld, char *name)
+{
+	for (size_t i = 0; i < withheld->count; i++) {
+		if (!strcmp(withheld->names[i], name)) {
+			free(name);
+			return;
+		}
+	}
+	if (withheld->count < NAMES_MAX) {
+		withheld->names[withheld->count++] = name;
+		return;
+	}
+	withheld->more += !withheld->last || strcmp(withheld->last, name) != 0;
+	free(withheld->last);
+	withheld->last = name;
+}
+
+static void note_withheld(struct tally *tally)
+{
+	const struct changes_share *one = tally->one;
+
+	for (size_t i = 0; i < one->list.count; i++) {
+		const struct change *change = &one->list.changes[i];
+
+		if (!change->withheld)
+			continue;
+		json_array_append_new(tally->withheld.paths,
+				      path_json(one, change->path));
+		/* what lies beneath another goes with that */
+		if (change->own)
+			add_name(&tally->withheld,
+				 changes_held_name(one, change));
+	}
+}
+
+static void tell_withheld(const struct withheld *withheld, const char *sandbox)
+{
+	if (!json_array_size(withheld->paths))
+		return;
+	fputs("bawn: left out, as tools of the host run or believe them "
+	      "unasked:",
+	      stderr);
+	for (size_t i = 0; i < withheld->count; i++)
+		fprintf(stderr, "%s %s", i ? "," : "", withheld->names[i]);
+	if (withheld->more)
+		fprintf(stderr, " and %zu more", withheld->more);
+	fprintf(stderr,
+		" (look with `bawn diff %s PATH`, then `bawn apply %s PATH`)\n",
+		sandbox, sandbox);
+}
+
 static int apply_share(struct changes *changes, size_t at, struct tally *tally,
 		       const struct options *options, struct error *err)
 {
@@ -84,6 +153,7 @@ static int apply_share(struct changes *changes, size_t at, struct tally *tally,
 	tally->one = one;
 	tally->applied = applied;
 	tell_conflicts(tally, setup.force, options_flag(options, "json"));
+	note_withheld(tally);
 	result = change_apply(&setup, &one->list, err);
 	if (changes_note_applied(changes, at, applied,
 				 result < 0 ? NULL : err) < 0)
@@ -91,12 +161,32 @@ static int apply_share(struct changes *changes, size_t at, struct tally *tally,
 	return result;
 }
 
+static void tell_applied(const struct tally *tally,
+			 const struct options *options)
+{
+	AUTO(json) json_t *answer = NULL;
+
+	if (!options_flag(options, "json")) {
+		fprintf(stderr, "bawn: applied %zu change%s\n",
+			tally->applied_count,
+			tally->applied_count == 1 ? "" : "s");
+		return;
+	}
+	answer = json_pack("{s:O, s:O, s:O}", "applied", tally->applied_paths,
+			   "conflicts", tally->conflict_paths, "held",
+			   tally->withheld.paths);
+	print_json(answer);
+}
+
+/* 1: something was left out that was not named. */
 static int apply_all(struct changes *changes, const struct options *options,
 		     struct error *err)
 {
 	AUTO(json) json_t *applied = json_array(), *conflicts = json_array();
+	AUTO(json) json_t *held = json_array();
 	struct tally tally = { .applied_paths = applied,
-			       .conflict_paths = conflicts };
+			       .conflict_paths = conflicts,
+			       .withheld = { .paths = held } };
 	int result = 0;
 
 	for (size_t i = 0; i < changes->count; i++)
@@ -104,29 +194,22 @@ static int apply_all(struct changes *changes, const struct options *options,
 		    apply_share(changes, i, &tally, options,
 				result < 0 ? NULL : err) < 0)
 			result = -1;
-	if (options_flag(options, "json")) {
-		AUTO(json)
-		json_t *answer = json_pack("{s:O, s:O}", "applied", applied,
-					   "conflicts", conflicts);
-
-		print_json(answer);
-	} else {
-		fprintf(stderr, "bawn: applied %zu change%s\n",
-			tally.applied_count,
-			tally.applied_count == 1 ? "" : "s");
-	}
+	tell_applied(&tally, options);
+	tell_withheld(&tally.withheld, options->words[0]);
+	withheld_release(&tally.withheld);
 	if (result == 0 && tally.conflicts)
 		return error_set(err, 0,
 				 "%zu in conflict with changes of the host "
 				 "left out (-f overwrites)",
 				 tally.conflicts);
-	return result;
+	return result == 0 ? json_array_size(held) > 0 : result;
 }
 
 static int run_apply(const struct options *options, struct error *err)
 {
 	AUTO_SANDBOX struct sandbox sandbox = SANDBOX_INIT;
 	AUTO_CHANGES struct changes changes = CHANGES_INIT;
+	int result;
 
 	if (sandbox_open(options->words[0], &sandbox, err) < 0 ||
 	    changes_open(&changes, &sandbox, options->words + 1, err) < 0)
@@ -139,12 +222,11 @@ static int run_apply(const struct options *options, struct error *err)
 		    changes_load(&changes, err) < 0)
 			return stream_signal() ? 128 + stream_signal() : -1;
 	}
-	if (apply_all(&changes, options, err) < 0)
-		return -1;
+	result = apply_all(&changes, options, err);
 	/* what is left in part can be applied later, as it was shown */
-	if (!options->words[1])
+	if (result == 0 && !options->words[1])
 		changes_forget(&changes);
-	return 0;
+	return result;
 }
 
 static int discard_share(struct changes *changes,
@@ -216,8 +298,9 @@ const struct command command_apply = {
 	.name = "apply",
 	.arguments = "NAME [PATH...]",
 	.help = "write what diff showed to the host's folder",
-	.details = "What the host changed meanwhile is left as it is, and the "
-		   "exit code is 1 then.",
+	.details = "What the host changed meanwhile is left as it is, and what "
+		   "a tool of the host runs or\nbelieves unasked (hooks, "
+		   "settings) unless PATH names it; the exit code is 1 then.",
 	.options = apply_rows,
 	.completes = COMPLETE_SANDBOXES,
 	.flags = COMMAND_USES_STORE,

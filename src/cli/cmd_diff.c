@@ -23,7 +23,7 @@
 AUTO_DEFINE(json, json_t *, json_decref)
 
 struct totals {
-	size_t files, removed, added, conflicts, widest;
+	size_t files, removed, added, conflicts, held, widest;
 };
 
 /* Called with each change in turn; see each_change(). */
@@ -127,6 +127,8 @@ static int print_stat(struct visit *visit, struct error *err)
 	print_bar(stat.added, stat.removed);
 	if (change->kind != CHANGE_MODIFIED)
 		printf(" (%s)", change_kind_names[change->kind]);
+	if (change->held)
+		printf(" (held)");
 	if (change->conflict)
 		printf(" (conflict: %s)", change->conflict);
 	putchar('\n');
@@ -160,6 +162,7 @@ static int add_json(struct visit *visit, struct error *err)
 			path ? path : json_string(quoted), "change",
 			change_kind_names[change->kind], "conflict",
 			change->conflict);
+	json_object_set_new(one, "held", json_boolean(change->held));
 	json_object_set_new(one, "folder", json_boolean(is_folder(change)));
 	if (change->kind != CHANGE_NEW)
 		json_object_set_new(one, "old_mode",
@@ -174,8 +177,9 @@ static int add_json(struct visit *visit, struct error *err)
 	return json_array_append_new(visit->list, one);
 }
 
-static int count_conflict(struct visit *visit, struct error *err)
+static int count_left_out(struct visit *visit, struct error *err)
 {
+	visit->totals->held += visit->change->held;
 	visit->totals->conflicts += visit->change->conflict != NULL;
 	return 0;
 }
@@ -216,14 +220,19 @@ static int show(const struct changes *changes, const struct options *options,
 		    ? show_stat(changes, err) < 0
 		    : each_change(changes, print_text, NULL, NULL, err) < 0)
 		return -1;
-	each_change(changes, count_conflict, &totals, NULL, err);
-	if (totals.conflicts) {
-		fflush(stdout);
+	each_change(changes, count_left_out, &totals, NULL, err);
+	fflush(stdout);
+	if (totals.conflicts)
 		fprintf(stderr,
 			"bawn: %zu in conflict with changes of the host: "
 			"`bawn apply` leaves them out, -f overwrites\n",
 			totals.conflicts);
-	}
+	if (totals.held)
+		fprintf(stderr,
+			"bawn: %zu that tools of the host run or believe "
+			"unasked: `bawn apply` leaves out those whose PATH is "
+			"not given\n",
+			totals.held);
 	return 0;
 }
 

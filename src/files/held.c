@@ -6,11 +6,10 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <linux/magic.h>
 #include <string.h>
-#include <sys/vfs.h>
 #include <unistd.h>
 
+#include "base/guard_root.h"
 #include "base/mem.h"
 #include "base/own.h"
 #include "base/text.h"
@@ -19,77 +18,16 @@
 
 #define TELL_ROOM_BYTES 4096
 
-struct folding {
-	int fd;
-	bool found; /* an entry answers to its name in other letters */
-};
-
-static bool try_other_letters(void *ctx, const char *name, mode_t type)
-{
-	struct folding *folding = ctx;
-	AUTO_FREE char *other = xstrdup(name);
-	struct stat a, b;
-
-	for (char *p = other; *p; p++) {
-		if ((*p | 0x20) >= 'a' && (*p | 0x20) <= 'z')
-			*p ^= 0x20;
-	}
-	if (!strcmp(other, name))
-		return true;
-	folding->found =
-		fstatat(folding->fd, name, &a, AT_SYMLINK_NOFOLLOW) == 0 &&
-		fstatat(folding->fd, other, &b, AT_SYMLINK_NOFOLLOW) == 0 &&
-		a.st_ino == b.st_ino;
-	return false;
-}
-
-/*
- * Where letters are told apart for sure. Elsewhere they are not, or nobody
- * knows; then `=` of a pattern means nothing.
- */
-static bool folds_case(const struct share *share)
-{
-	static const uint32_t exact[] = {
-		EXT4_SUPER_MAGIC, XFS_SUPER_MAGIC,       BTRFS_SUPER_MAGIC,
-		TMPFS_MAGIC,      OVERLAYFS_SUPER_MAGIC, F2FS_SUPER_MAGIC,
-	};
-	AUTO_CLOSE int fd = openat(share->root_fd, ".", O_RDONLY | O_CLOEXEC);
-	struct folding folding = { .fd = fd };
-	struct statfs fs;
-
-	if (fd < 0 || fstatfs(fd, &fs) < 0)
-		return true;
-	/* Some of them can fold beneath a folder that is marked so. */
-	if (shadow_list_fd(fd, try_other_letters, &folding) < 0 ||
-	    folding.found)
-		return true;
-	for (size_t i = 0; i < ARRAY_SIZE(exact); i++) {
-		if ((uint32_t)fs.f_type == exact[i])
-			return false;
-	}
-	return true;
-}
-
-static bool is_bare_repository(const struct share *share)
-{
-	struct stat st;
-
-	return fstatat(share->root_fd, "HEAD", &st, AT_SYMLINK_NOFOLLOW) == 0 &&
-	       fstatat(share->root_fd, "objects", &st, 0) == 0 &&
-	       fstatat(share->root_fd, "refs", &st, 0) == 0;
-}
-
 void held_init_share(struct server *server, struct share *share)
 {
 	share->guarded = server->guard.count && server->state_fd >= 0 &&
 			 !share->read_only && !share->gone;
 	if (!share->guarded)
 		return;
-	share->folds_case = folds_case(share);
+	share->folds_case = guard_root_folds_case(share->root_fd);
 	share->guard_root = xcalloc(1, sizeof(*share->guard_root));
-	guard_enter_share(&server->guard,
-			  is_bare_repository(share) ? ".git" : share->path,
-			  share->guard_root);
+	guard_root_enter(&server->guard, share->root_fd, share->path,
+			 share->guard_root);
 	share->guard_git = xcalloc(1, sizeof(*share->guard_git));
 	guard_enter_share(&server->guard, ".git", share->guard_git);
 	shadow_init(&share->shadow, server->state_fd, share->path);

@@ -18,7 +18,7 @@
 #include <stdint.h>
 #include <sys/stat.h>
 
-#include "files/guard.h"
+#include "base/guard.h"
 #include "files/node_table.h"
 
 struct server;

@@ -10,7 +10,7 @@
 #include <linux/fuse.h>
 
 #include "base/hide_pattern.h"
-#include "files/guard.h"
+#include "base/guard.h"
 #include "files/node_table.h"
 #include "files/shadow.h"
 

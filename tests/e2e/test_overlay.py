@@ -17,6 +17,10 @@ FILES = {
     "folder/one": "1\n",
     "folder/two": "2\n",
     ".env": "SECRET=1\n",
+    ".envrc": "host\n",
+    ".git/config": "[core]\n\thooksPath = tools\n",
+    ".vscode/mine": "host\n",
+    "tree/.git": "gitdir: elsewhere\n",
 }
 
 
@@ -164,6 +168,8 @@ def snapshot(top):
 def test_a_guest_that_lies_changes_nothing_outside(bawn, project, tmp_path):
     """W5 and W12: the upper folder is the guest's to fill with anything."""
     box, top = project
+    check_what_tools_would_run(bawn, box, top)
+    bawn("discard", "-f", box)
     outside = tmp_path / "outside"
     outside.mkdir()
     upper = "/var/lib/bawn/overlay/0/upper"
@@ -184,6 +190,68 @@ def test_a_guest_that_lies_changes_nothing_outside(bawn, project, tmp_path):
     done = bawn.raw("apply", "-f", box)
     assert done.code == 0 and os.listdir(outside) == [], done
     assert (top / "e/pwned").read_text() == "pwned\n" and not (top / "e").is_symlink()
+
+
+PLANT = r"""
+mkdir -p .git/hooks .git/objects/aa sub/.git/hooks sub/.git/refs bare/objects
+printf 'x\n' > .git/hooks/pre-commit; chmod 755 .git/hooks/pre-commit
+printf 'x\n' > .git/hooks/post-merge
+printf 'x\n' > .git/config; printf 'x\n' > .git/objects/aa/bb
+rm .envrc
+for f in HEAD config hooks/x refs/r; do printf 'x\n' > sub/.git/$f; done
+printf 'x\n' > sub/source; printf 'x\n' > bare/HEAD; printf 'x\n' > bare/config
+rm -r .vscode; ln -s sub .vscode
+rm tree/.git; mkdir tree/.git; printf 'x\n' > tree/.git/config; printf 'x\n' > tree/.git/index
+mkdir tools; echo x > tools/pre-push
+echo free > plain
+"""
+HELD = {".git/hooks/pre-commit", ".git/hooks/post-merge", ".git/config", ".envrc",
+        "sub/.git/config", "sub/.git/hooks/x", "bare/HEAD", "bare/config", ".vscode", ".vscode/mine",
+        "tree/.git", "tree/.git/config", "tree/.git/index", "tools/pre-push"}
+
+
+def check_what_tools_would_run(bawn, box, top):
+    """Planted files are shown, marked, and applied by name alone."""
+    inside(bawn, box, top, PLANT)
+    diff = bawn("diff", box)
+    for path in HELD:
+        assert f"# held: {path}: a tool of the host" in diff.out, (path, diff.out)
+    assert "# held: plain" not in diff.out and "unasked" in diff.err
+    assert {one["path"] for one in bawn("diff", "--json", box).json if one["held"]} == HELD
+    stat = bawn("diff", "--stat", box).out.splitlines()
+    assert {line.split()[0] for line in stat if "(held)" in line} == HELD
+
+    # -f is about conflicts; a folder with other things in it names nothing
+    for words in [("-f", "--json", box), ("-f", "--json", box, ".git", "sub", ".")]:
+        done = bawn.raw("apply", *words, cwd=top)
+        assert done.code == 1 and set(json.loads(done.out)["held"]) == HELD, done
+        told = [line for line in done.err.splitlines() if "left out" in line]
+        assert len(told) == 1 and f"`bawn apply {box} PATH`" in told[0], done.err
+        for name in [".envrc", ".git/config", ".git/hooks", "bare/HEAD", "sub/.git/hooks"]:
+            assert f" {name} " in told[0].replace(",", " "), told
+    assert (top / "plain").read_text() == "free\n" and (top / "sub/source").exists()
+    assert (top / "sub/.git/HEAD").exists() and (top / "sub/.git/refs/r").exists()
+    assert (top / ".git/objects/aa/bb").exists() and (top / "bare/objects").exists()
+    assert (top / ".git/config").read_text() == FILES[".git/config"]
+    for gone in ["tools/pre-push", "sub/.git/config", "bare/HEAD", "bare/config",
+                 "tree/.git/index"]:
+        assert not os.path.lexists(top / gone), gone
+    assert os.listdir(top / ".git/hooks") == [] and os.listdir(top / "sub/.git/hooks") == []
+    assert (top / ".envrc").read_text() == "host\n"
+    assert (top / "tree/.git").read_text() == "gitdir: elsewhere\n"
+    assert (top / ".vscode/mine").read_text() == "host\n"
+
+    # by name, as it was shown
+    inside(bawn, box, top, "echo later > .git/hooks/pre-commit")
+    bawn("apply", box, ".git/hooks", ".envrc", ".vscode", cwd=top)
+    assert (top / ".git/hooks/pre-commit").read_text() == "x\n"
+    assert os.access(top / ".git/hooks/pre-commit", os.X_OK)
+    assert not (top / ".envrc").exists() and os.readlink(top / ".vscode") == "sub"
+    done = bawn.raw("apply", box, "tree/.git", cwd=top)
+    assert done.code == 1 and " tree/.git/config (" in done.err, done
+    assert (top / "tree/.git/index").exists() and not (top / "tree/.git/config").exists()
+    bawn("apply", box, "tree/.git/config", cwd=top)
+    assert (top / "tree/.git/config").read_text() == "x\n"
 
 
 def test_only_overlay_mode_has_changes(bawn, shared_box):

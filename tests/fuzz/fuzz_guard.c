@@ -3,7 +3,7 @@
  * fuzz_guard.c - lines of patterns, then a path; a folder is never held, what
  * is held stays so for a file system that folds case
  */
-#include "files/guard.h"
+#include "base/guard.h"
 
 #include <string.h>
 #include <sys/stat.h>

@@ -239,6 +239,21 @@ static void what_both_sides_changed_is_a_conflict(void)
 	end();
 }
 
+static void what_is_withheld_is_not_applied_by_force_either(void)
+{
+	begin();
+	add("a", S_IFREG | 0755, "one\n", NULL);
+	add("d", S_IFREG, "", TAR_NOTE_DELETED);
+	add("new", S_IFREG | 0644, "guest\n", NULL);
+	REQUIRE(load() == 0 && list.count == 6);
+	for (size_t i = 0; i < list.count; i++)
+		list.changes[i].withheld = strcmp(list.changes[i].path, "d/b");
+	CHECK(apply(true) == 0 && applied_count == 1 && is_gone("d/b"));
+	CHECK(holds("d/e/c", "three\n") && is_gone("new") &&
+	      faccessat(root, "a", X_OK, 0) < 0);
+	end();
+}
+
 static void a_file_that_the_host_added_keeps_its_folder(void)
 {
 	begin();
@@ -346,6 +361,7 @@ int main(void)
 	RUN(types_change_both_ways);
 	RUN(an_opaque_folder_replaces_the_hosts);
 	RUN(what_both_sides_changed_is_a_conflict);
+	RUN(what_is_withheld_is_not_applied_by_force_either);
 	RUN(a_file_that_the_host_added_keeps_its_folder);
 	RUN(what_the_guest_cannot_see_it_cannot_change);
 	RUN(what_was_applied_is_no_change_until_the_guest_touches_it);

@@ -2,7 +2,7 @@
 /*
  * guard.c - which files a guest must not plant for the host
  */
-#include "files/guard.h"
+#include "base/guard.h"
 
 #include <string.h>
 #include <strings.h>
@@ -204,6 +204,15 @@ enum guard_class guard_classify(const struct guard_list *list,
 	if (class == GUARD_HELD || (inside && entry->type == S_IFLNK))
 		return GUARD_HELD;
 	return shown ? GUARD_SHOWN : GUARD_FREE;
+}
+
+bool guard_holds_all(const struct guard_list *list,
+		     const struct guard_state *folder)
+{
+	/* No pattern has such a name: only wildcards match it. */
+	const struct guard_entry any = { .name = "\1\1", .type = S_IFREG };
+
+	return guard_classify(list, folder, &any) == GUARD_HELD;
 }
 
 bool guard_is_bound(const struct guard_list *list,

@@ -2,7 +2,7 @@
 /*
  * test_guard.c - the class of a path, by its names alone
  */
-#include "files/guard.h"
+#include "base/guard.h"
 
 #include <sys/stat.h>
 
@@ -143,6 +143,23 @@ static void where_a_share_lies_counts(void)
 	      GUARD_FREE);
 }
 
+static bool holds_all(const char *folder)
+{
+	struct guard_state state;
+
+	guard_enter_share(&list, "/home/u/work", &state);
+	guard_enter_path(&list, folder, &state);
+	return guard_holds_all(&list, &state);
+}
+
+static void a_folder_may_be_held_as_a_whole(void)
+{
+	HELD(".git/hooks/**", ".git/config", ".vscode/*.json", "!.git/refs/**");
+	CHECK(holds_all(".git/hooks") && holds_all("x/.git/hooks/y"));
+	CHECK(!holds_all(".git") && !holds_all("") && !holds_all(".vscode"));
+	CHECK(!holds_all(".git/refs") && !holds_all(".git/config"));
+}
+
 static void limits(void)
 {
 	char text[400];
@@ -169,6 +186,7 @@ int main(void)
 	RUN(a_link_on_the_way_is_held);
 	RUN(folders_that_decide_do_not_move);
 	RUN(where_a_share_lies_counts);
+	RUN(a_folder_may_be_held_as_a_whole);
 	RUN(limits);
 	guard_list_release(&list);
 	return DONE();

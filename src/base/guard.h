@@ -72,6 +72,9 @@ struct guard_entry {
 enum guard_class guard_classify(const struct guard_list *list,
 				const struct guard_state *folder,
 				const struct guard_entry *entry);
+/* Whatever a file in this folder is called, it is held, but for exceptions. */
+bool guard_holds_all(const struct guard_list *list,
+		     const struct guard_state *folder);
 /*
  * A folder of this name must not come or go by renaming: what is beneath it
  * would change its class.
