@@ -67,6 +67,10 @@ def share(path, **more):
             "gone": False, "quota_bytes": 0, "quota_inodes": 0, "hide": [], **more}
 
 
+# Above every descriptor that a long run of pytest has open.
+FAR = 500
+
+
 class Files:
     """One bawn-files and the connection to it."""
 
@@ -104,16 +108,16 @@ class Files:
             # Out of the way first: the numbers may be each other's.
             for i, fd in enumerate(fds):
                 if fd is not None:
-                    os.dup2(fd, 40 + i, True)
-            os.closerange(3, 40)
+                    os.dup2(fd, FAR + i, True)
+            os.closerange(3, FAR)
             for i, fd in enumerate(fds):
                 if fd is not None:
-                    os.dup2(40 + i, 3 + i, True)
+                    os.dup2(FAR + i, 3 + i, True)
             if uid is not None:
                 os.setgroups([])
                 os.setresgid(uid, uid, uid)
                 os.setresuid(uid, uid, uid)
-            os.closerange(40, 100)
+            os.closerange(FAR, FAR + len(fds))
         return subprocess.Popen([BINARY], preexec_fn=place, close_fds=False,
                                 stdin=subprocess.DEVNULL, stderr=subprocess.PIPE,
                                 # The leak check at the end needs calls that seccomp forbids.
