@@ -68,6 +68,17 @@ struct node *entry_known(struct op *op, const struct statx *st)
 	return node_table_find(op->server->nodes, &key);
 }
 
+void entry_moved(struct op *op, const struct statx *st, struct node *folder,
+		 const char *name)
+{
+	struct node *node = entry_known(op, st);
+
+	if (!node)
+		return;
+	node_table_place(op->server->nodes, node, folder, name);
+	node_table_forget(op->server->nodes, node, 0);
+}
+
 static struct node *find_or_add(struct op *op, struct node *folder,
 				const char *name, const struct statx *st)
 {

@@ -39,3 +39,6 @@ void entry_attr(struct op *op, struct node *node, const struct statx *st,
 		struct fuse_attr_out *out);
 /* The node of an entry, if the guest has one; no reference is given. */
 struct node *entry_known(struct op *op, const struct statx *st);
+/* The entry lies elsewhere now. May free what no lookup keeps. */
+void entry_moved(struct op *op, const struct statx *st, struct node *folder,
+		 const char *name);

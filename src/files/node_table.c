@@ -379,7 +379,8 @@ int node_table_place(struct node_table *table, struct node *node,
 	char old[NODE_NAME_MAX + 1];
 	struct node *left;
 
-	if (node_is_root(table, node) || node == parent)
+	if (node_is_root(table, node) || node == parent ||
+	    !(node->flags & NODE_LIVE))
 		return -1;
 	node->flags &= (uint8_t)~NODE_ORPHAN;
 	if (node->parent == node_index(table, parent) &&

@@ -88,7 +88,11 @@ struct node *node_table_add(struct node_table *table,
 /* The node is another file from now on; -1: that one has a node. */
 int node_table_rekey(struct node_table *table, struct node *node,
 		     const struct node_key *key);
-/* -1: no room for the name; the node then has none. */
+/*
+ * -1: no room for the name; the node then has none. May free the old parent.
+ * Who does not count a lookup as well calls node_table_forget(..., 0) after it:
+ * what kept the node may have been beneath it only by the old places.
+ */
 int node_table_place(struct node_table *table, struct node *node,
 		     struct node *parent, const char *name);
 /* Forgets where it lies. */

@@ -194,26 +194,20 @@ static bool same_inode(const struct statx *a, const struct statx *b)
 static void note_move(struct op *op, struct move *move)
 {
 	struct server *server = op->server;
-	struct node *node = entry_known(op, &move->at.st);
 
 	watch_own(server, move->at.from, move->at.old_name, IN_MOVED_FROM);
 	watch_own(server, move->at.to, move->at.new_name, IN_MOVED_TO);
 	if (move->at.flags & RENAME_EXCHANGE) {
-		struct node *other = entry_known(op, &move->at.st2);
-
 		watch_own(server, move->at.from, move->at.old_name,
 			  IN_MOVED_TO);
 		watch_own(server, move->at.to, move->at.new_name,
 			  IN_MOVED_FROM);
-		if (other)
-			node_table_place(server->nodes, other, move->at.from,
-					 move->at.old_name);
+		entry_moved(op, &move->at.st2, move->at.from,
+			    move->at.old_name);
 	} else {
 		bury(op, move->at.to, move->at.new_name, &move->victim);
 	}
-	if (node)
-		node_table_place(server->nodes, node, move->at.to,
-				 move->at.new_name);
+	entry_moved(op, &move->at.st, move->at.to, move->at.new_name);
 }
 
 static void note_undo(struct op *op, const struct move *move, int from, int to)

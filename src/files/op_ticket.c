@@ -47,7 +47,6 @@ static int follow_rename(struct op *op, uint64_t new_folder)
 	struct node_table *nodes = op->server->nodes;
 	struct node *folder =
 		node_table_by_id(nodes, op->share_index, new_folder);
-	struct node *node;
 	struct statx st;
 	int failed;
 
@@ -56,9 +55,7 @@ static int follow_rename(struct op *op, uint64_t new_folder)
 	failed = entry_stat(op, folder, op->request->name2, &st);
 	if (failed)
 		return failed;
-	node = entry_known(op, &st);
-	if (node)
-		node_table_place(nodes, node, folder, op->request->name2);
+	entry_moved(op, &st, folder, op->request->name2);
 	return 0;
 }
 

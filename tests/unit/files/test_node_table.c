@@ -137,6 +137,22 @@ static void folders_in_each_other_are_no_circle(void)
 	node_table_free(table);
 }
 
+static void what_is_freed_gets_no_place(void)
+{
+	struct node *a, *b;
+
+	open_table(-1);
+	a = add(2, root, "a");
+	b = add(3, a, "b");
+	node_table_forget(table, a, 1);
+	/* Two are exchanged: with the first place nothing keeps a. */
+	CHECK(node_table_place(table, b, root, "a") == 0);
+	CHECK(node_table_count(table) == 2);
+	CHECK(node_table_place(table, a, root, "b") < 0);
+	CHECK(root->refs == 1);
+	node_table_free(table);
+}
+
 static void names_of_any_length(void)
 {
 	char name[NODE_NAME_MAX + 1], back[NODE_NAME_MAX + 1];
@@ -281,6 +297,7 @@ int main(void)
 	RUN(a_parent_lives_as_long_as_its_children);
 	RUN(paths_follow_moves);
 	RUN(folders_in_each_other_are_no_circle);
+	RUN(what_is_freed_gets_no_place);
 	RUN(names_of_any_length);
 	RUN(a_full_table_says_so);
 	RUN(a_successor_finds_the_same_nodes);
