@@ -15,7 +15,7 @@ import time
 
 import pytest
 
-from fuse_client import TOP, Files, share
+from fuse_client import FAR, TOP, Files, share
 
 BINARY = os.path.join(TOP, os.environ.get("BAWN_BUILD", "build"), "src/launch/bawn-launch")
 
@@ -78,11 +78,11 @@ class Launch:
 
         def place():
             for i, fd in enumerate(given):
-                os.dup2(fd, 40 + i, True)
-            os.closerange(3, 40)
+                os.dup2(fd, FAR + i, True)
+            os.closerange(3, FAR)
             for i in range(3):
-                os.dup2(40 + i, 3 + i, True)
-            os.closerange(40, 100)
+                os.dup2(FAR + i, 3 + i, True)
+            os.closerange(FAR, FAR + len(given))
         self.process = subprocess.Popen([BINARY], preexec_fn=place, close_fds=False,
                                         stdin=subprocess.DEVNULL, stderr=subprocess.PIPE,
                                         env={"ASAN_OPTIONS": "detect_leaks=0"})
