@@ -192,6 +192,17 @@ static bool is_plain_path(const char *path)
 	return true;
 }
 
+/* What was removed again runs nowhere; what cannot be looked at is shown. */
+static bool is_gone(const struct review *review, size_t share, const char *path)
+{
+	AUTO_CLOSE int root = review_open_host(review, share, NULL);
+	AUTO_CLOSE int fd = -1;
+
+	if (root >= 0)
+		fd = tree_open(root, path, O_PATH | O_NOFOLLOW);
+	return fd < 0 && (errno == ENOENT || errno == ENOTDIR);
+}
+
 static void add_shown(struct review *review, const char *line)
 {
 	const struct share_list *shares = &review->sandbox->record.shares;
@@ -204,7 +215,7 @@ static void add_shown(struct review *review, const char *line)
 		text_format(
 			name, sizeof(name), "%016llx/",
 			(unsigned long long)text_hash(shares->items[i].host));
-		if (text_starts(line, name))
+		if (text_starts(line, name) && !is_gone(review, i, slash + 1))
 			add(&review->shown, &review->shown_count, i, slash + 1);
 	}
 }

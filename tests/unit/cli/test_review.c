@@ -202,7 +202,7 @@ static void a_difference_is_shown_to_its_last_byte(void)
 	review_release(&review);
 }
 
-static void shown_names_are_plain_paths_of_a_share(void)
+static void shown_names_are_plain_paths_that_are_there(void)
 {
 	struct review review;
 	char text[512], path[256];
@@ -210,17 +210,22 @@ static void shown_names_are_plain_paths_of_a_share(void)
 	int fd, len;
 
 	begin();
+	put(host, "Makefile", "all:\n");
+	link_at(host, "setup.py", "nowhere");
 	len = snprintf(text, sizeof(text),
-		       "%s/Makefile%c%s/../x%c%s//y%c%s/a/%cz/b%c%s", root, 0,
-		       root, 0, root, 0, root, 0, 0, root);
+		       "%s/Makefile%c%s/setup.py%c%s/removed%c%s/Makefile/"
+		       "x%c%s/../x%c%s//y%c%s/a/%cz/b%c%s",
+		       root, 0, root, 0, root, 0, root, 0, root, 0, root, 0,
+		       root, 0, 0, root);
 	snprintf(path, sizeof(path), "%s/box/files/shown", scratch);
 	fd = open(path, O_CREAT | O_WRONLY, 0600);
 	CHECK(write(fd, text, (size_t)len) == len);
 	close(fd);
 	REQUIRE(review_load(&sandbox, &review, &err) == 0);
 	CHECK(review.held_count == 0);
-	REQUIRE(review.shown_count == 1);
+	REQUIRE(review.shown_count == 2);
 	CHECK(!strcmp(review.shown[0].path, "Makefile"));
+	CHECK(!strcmp(review.shown[1].path, "setup.py"));
 	review_release(&review);
 }
 
@@ -233,7 +238,7 @@ int main(void)
 	RUN(what_was_read_is_written_and_a_newer_version_stays);
 	RUN(what_became_another_change_is_not_written);
 	RUN(a_difference_is_shown_to_its_last_byte);
-	RUN(shown_names_are_plain_paths_of_a_share);
+	RUN(shown_names_are_plain_paths_that_are_there);
 	fileio_remove_tree(AT_FDCWD, scratch, &err);
 	return DONE();
 }
