@@ -319,14 +319,65 @@ static int set_mark(const struct undo_command *undo,
 	return error_prefix(err, "dividing what %s changes", undo->name);
 }
 
+static int check_label(const struct options *options, const char *label,
+		       struct error *err)
+{
+	if (options_value(options, "to") || options_flag(options, "list") ||
+	    options_flag(options, "dry-run"))
+		return options_usage(err, "--mark sets a mark and does nothing "
+					  "else: not with --to, --list or "
+					  "--dry-run");
+	if (!journal_label_is_good(label))
+		return options_usage(err,
+				     "--mark: a label has up to %d letters, "
+				     "digits and . _ : + -, and begins with "
+				     "none of . and -",
+				     JOURNAL_LABEL_MAX);
+	if (text_starts(label, SEGMENT_RUN))
+		return options_usage(err,
+				     "--mark: labels that begin with "
+				     "\"" SEGMENT_RUN "\" are those of runs");
+	return 0;
+}
+
+static int mark(const struct options *options, struct error *err)
+{
+	struct undo_command undo = { .name = options->words[0],
+				     .sandbox = SANDBOX_INIT };
+	const char *label = options_value(options, "mark");
+	AUTO_CLOSE int lock = -1;
+	int result = -1;
+
+	if (check_label(options, label, err) < 0 ||
+	    sandbox_open(undo.name, &undo.sandbox, err) < 0)
+		return -1;
+	lock = fileio_lock(undo.sandbox.folder, STORE_LOCK_FILE,
+			   FILEIO_LOCK_WAIT, err);
+	if (lock >= 0 &&
+	    fileio_is_locked(undo.sandbox.folder, STORE_ALIVE_FILE) != 1)
+		error_set(err, 0,
+			  "%s is not running: a mark divides what a running "
+			  "sandbox changes",
+			  undo.name);
+	else if (lock >= 0)
+		result = mark_set(&undo.sandbox, label, err);
+	if (result < 0 && err->code == ESRCH)
+		nothing_kept(&undo, err);
+	sandbox_close(&undo.sandbox);
+	return result;
+}
+
 static int run(const struct options *options, struct error *err)
 {
 	struct undo_command undo = { .name = options->words[0],
 				     .sandbox = SANDBOX_INIT,
 				     .replay = REPLAY_INIT };
 	AUTO_CLOSE int lock = -1;
-	int result = prepare(&undo, options, err);
+	int result;
 
+	if (options_value(options, "mark"))
+		return mark(options, err);
+	result = prepare(&undo, options, err);
 	if (result == 0 && options_flag(options, "list")) {
 		result = list(&undo, options_flag(options, "json"));
 	} else if (result == 0) {
@@ -352,6 +403,8 @@ static const struct option_row rows[] = {
 	{ "to", '\0', OPTION_VALUE, "LABEL",
 	  "back to this mark instead of the start of the last run", NULL,
 	  OPTION_HERE },
+	{ "mark", '\0', OPTION_VALUE, "LABEL",
+	  "set a mark now, and undo nothing", NULL, OPTION_HERE },
 	{ "list", '\0', OPTION_FLAG, NULL, "show the marks", NULL,
 	  OPTION_HERE },
 	{ "dry-run", '\0', OPTION_FLAG, NULL,

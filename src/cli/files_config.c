@@ -23,6 +23,7 @@
 #include "state/paths.h"
 
 #define FILES_FILE "files.json"
+#define FILES_NEXT "files.json.next"
 #define FILES_MAX (4U << 20)
 #define AGENT_UID 1000
 #define AGENT_GID 1000
@@ -271,13 +272,38 @@ json_t *files_config_load(const struct sandbox *sandbox, struct error *err)
 	return files;
 }
 
-int files_config_save(const struct sandbox *sandbox, const json_t *files,
-		      struct error *err)
+static int write_list(const struct sandbox *sandbox, const char *name,
+		      const json_t *files, struct error *err)
 {
 	AUTO_FREE char *text = json_dumps(files, JSON_COMPACT);
 
 	if (!text)
 		return error_set(err, EILSEQ, FILES_FILE);
-	return fileio_replace(sandbox->folder, FILES_FILE, text, strlen(text),
-			      0600, 0, err);
+	return fileio_replace(sandbox->folder, name, text, strlen(text), 0600,
+			      0, err);
+}
+
+int files_config_save(const struct sandbox *sandbox, const json_t *files,
+		      struct error *err)
+{
+	return write_list(sandbox, FILES_FILE, files, err);
+}
+
+int files_config_prepare(const struct sandbox *sandbox, const json_t *files,
+			 struct error *err)
+{
+	return write_list(sandbox, FILES_NEXT, files, err);
+}
+
+int files_config_commit(const struct sandbox *sandbox, struct error *err)
+{
+	if (renameat(sandbox->folder, FILES_NEXT, sandbox->folder, FILES_FILE) <
+	    0)
+		return error_set(err, errno, FILES_FILE);
+	return 0;
+}
+
+void files_config_cancel(const struct sandbox *sandbox)
+{
+	unlinkat(sandbox->folder, FILES_NEXT, 0);
 }

@@ -27,3 +27,8 @@ json_t *files_config_follow(const struct sandbox_record *record,
 json_t *files_config_load(const struct sandbox *sandbox, struct error *err);
 int files_config_save(const struct sandbox *sandbox, const json_t *files,
 		      struct error *err);
+/* The same in two steps: written before the machine is changed, then taken. */
+int files_config_prepare(const struct sandbox *sandbox, const json_t *files,
+			 struct error *err);
+int files_config_commit(const struct sandbox *sandbox, struct error *err);
+void files_config_cancel(const struct sandbox *sandbox);

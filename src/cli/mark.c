@@ -7,28 +7,15 @@
 #include <jansson.h>
 #include <time.h>
 
-#include "base/error.h"
-#include "cli/store.h"
-#include "ipc/control.h"
+#include "cli/launcher.h"
 #include "undo/segment.h"
 
 int mark_set(const struct sandbox *sandbox, const char *label,
 	     struct error *err)
 {
-	struct control_client client;
-	int fd = control_connect_to(sandbox->folder, CONTROL_LAUNCH_SOCKET_NAME,
-				    err);
-	json_t *answer;
-
-	if (fd < 0)
-		return -1;
-	control_client_init(&client, fd);
-	answer = control_call(
-		&client, json_pack("{s:s, s:s}", "op", "mark", "label", label),
+	return launcher_ask(
+		sandbox, json_pack("{s:s, s:s}", "op", "mark", "label", label),
 		err);
-	control_client_release(&client);
-	json_decref(answer);
-	return answer ? 0 : -1;
 }
 
 int mark_set_now(const struct sandbox *sandbox, const char *prefix,

@@ -11,28 +11,24 @@
 #include "base/fileio.h"
 #include "base/own.h"
 #include "cli/files_config.h"
+#include "cli/launcher.h"
 #include "cli/store.h"
-#include "ipc/control.h"
 
 AUTO_DEFINE(json, json_t *, json_decref)
 
-static int tell_launcher(const struct sandbox *sandbox, json_t *files,
-			 struct error *err)
+/* A full disk is found before the machine is changed, not after. */
+static int change_running(const struct sandbox *sandbox, json_t *files,
+			  struct error *err)
 {
-	struct control_client client;
-	int fd = control_connect_to(sandbox->folder, CONTROL_LAUNCH_SOCKET_NAME,
-				    err);
-	json_t *answer;
-
-	if (fd < 0)
+	if (files_config_prepare(sandbox, files, err) < 0)
 		return -1;
-	control_client_init(&client, fd);
-	answer = control_call(
-		&client,
-		json_pack("{s:s, s:O}", "op", "shares", "files", files), err);
-	control_client_release(&client);
-	json_decref(answer);
-	return answer ? 0 : -1;
+	if (launcher_ask(
+		    sandbox,
+		    json_pack("{s:s, s:O}", "op", "shares", "files", files),
+		    err) == 0)
+		return files_config_commit(sandbox, err);
+	files_config_cancel(sandbox);
+	return -1;
 }
 
 int share_apply(const struct sandbox *sandbox, struct error *err)
@@ -45,8 +41,7 @@ int share_apply(const struct sandbox *sandbox, struct error *err)
 		if (!running)
 			return -1;
 		files = files_config_follow(&sandbox->record, running, err);
-		if (!files || tell_launcher(sandbox, files, err) < 0 ||
-		    files_config_save(sandbox, files, err) < 0)
+		if (!files || change_running(sandbox, files, err) < 0)
 			return -1;
 	}
 	return sandbox_record_save(sandbox->folder, &sandbox->record, err);

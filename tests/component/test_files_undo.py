@@ -4,7 +4,9 @@
 The guest is fuse_client; a sandbox's folder is made by hand, with the record
 that the command reads.
 """
+import contextlib
 import errno
+import fcntl
 import json
 import os
 import random
@@ -230,6 +232,28 @@ def test_a_new_process_goes_on_where_the_old_one_died(place, box):
     assert tree(place.path) == before
 
 
+@contextlib.contextmanager
+def launcher(box, answer):
+    """Of a machine that runs: one request is answered by the test."""
+    path = os.path.join(box.folder, "launch.sock")
+    os.makedirs(os.path.join(box.folder, "machine"), exist_ok=True)
+    with socket.socket(socket.AF_UNIX) as listener, \
+            open(os.path.join(box.folder, "machine/alive"), "w", encoding="ascii") as alive:
+        fcntl.flock(alive, fcntl.LOCK_EX)
+        listener.bind(path)
+        os.chmod(path, 0o666)
+        listener.listen()
+
+        def serve():
+            with listener.accept()[0] as one:
+                good = answer(json.loads(one.makefile().readline()))
+                one.sendall(json.dumps({"ok": good}).encode() + b"\n")
+        thread = threading.Thread(target=serve, daemon=True)
+        thread.start()
+        yield
+        thread.join(10)
+
+
 def test_a_mark_divides_what_is_taken_back(place, box):
     populate(place)
     first = tree(place.path)
@@ -247,7 +271,12 @@ def test_a_mark_divides_what_is_taken_back(place, box):
         return lines.readline()
     assert mark("bad label").startswith("failed ")
     assert mark("../up").startswith("failed ")
-    assert mark("second") == "marked second\n"
+    assert "not running" in box.bawn("--mark", "second", code=1)
+    assert "letters" in box.bawn("--mark", "../up", code=2)
+    assert "runs" in box.bawn("--mark", "run-mine", code=2)
+    assert "--list" in box.bawn("--mark", "second", "--list", code=2)
+    with launcher(box, lambda asked: mark(asked["label"]) == "marked second\n"):
+        box.bawn("--mark", "second")
     second = tree(place.path)
     files.write(files.lookup("changed").node, b"two")
     files.ok("UNLINK", ROOT, name_of("made in one"))

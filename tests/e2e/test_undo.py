@@ -99,6 +99,12 @@ def test_a_run_begins_with_a_mark(session, project):
     session("run", NAME, "--", "-c", "echo one > changed; echo one > first")
     first = tree(project)
     session("run", NAME, "--", "-c", "echo two > changed; rm first")
+    session("undo", "--mark", "half-way", NAME)
+    second = tree(project)
+    guest(session, "echo three > changed; sync")
+    session("undo", "-y", "--to", "half-way", NAME)
+    assert tree(project) == second
+    assert session.raw("undo", "--mark", "half way", NAME).code == 2
     session("undo", "-y", NAME)
     assert tree(project) == first
     marks = [row["label"] for row in session("undo", "--list", "--json", NAME).json]
@@ -114,6 +120,7 @@ def test_what_the_host_changed_and_what_was_planted(session, project, tmp_path):
     guest(session, "echo guest > changed; echo guest > 'host and guest'; rm removed;"
                    "echo guest > folder/deep/file; chmod 640 mode; sync")
     session("stop", NAME, timeout=60)
+    assert "not running" in session.raw("undo", "--mark", "late", NAME).err
     put(f"{project}/host and guest", "the host's\n")
     os.rename(f"{project}/folder/deep", f"{project}/aside")
     os.symlink(outside, f"{project}/folder/deep")

@@ -247,6 +247,30 @@ static void numbers_stay_while_shares_come_and_go(void)
 	close(sandbox.folder);
 }
 
+static void a_new_list_is_taken_or_thrown_away(void)
+{
+	struct sandbox sandbox = { .folder = open(scratch, O_RDONLY) };
+	json_t *old = json_pack("{s:[i]}", "shares", 1);
+	json_t *new = json_pack("{s:[i]}", "shares", 2);
+	json_t *found;
+
+	CHECK(files_config_save(&sandbox, old, &err) == 0);
+	CHECK(files_config_prepare(&sandbox, new, &err) == 0);
+	found = files_config_load(&sandbox, &err);
+	CHECK(json_equal(found, old));
+	json_decref(found);
+	files_config_cancel(&sandbox);
+	CHECK(files_config_commit(&sandbox, &err) < 0);
+	CHECK(files_config_prepare(&sandbox, new, &err) == 0);
+	CHECK(files_config_commit(&sandbox, &err) == 0);
+	found = files_config_load(&sandbox, &err);
+	CHECK(json_equal(found, new));
+	json_decref(found);
+	json_decref(old);
+	json_decref(new);
+	close(sandbox.folder);
+}
+
 int main(void)
 {
 	if (!mkdtemp(scratch) || chdir(scratch) < 0)
@@ -268,6 +292,7 @@ int main(void)
 	RUN(what_the_hosts_git_runs_is_held);
 	RUN(bawns_own_folders_are_absent_and_made_where_one_is_shared);
 	RUN(numbers_stay_while_shares_come_and_go);
+	RUN(a_new_list_is_taken_or_thrown_away);
 	fileio_remove_tree(AT_FDCWD, scratch, NULL);
 	return DONE();
 }

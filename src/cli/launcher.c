@@ -1,0 +1,27 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * launcher.c - one request to the launcher of a running sandbox
+ */
+#include "cli/launcher.h"
+
+#include "cli/store.h"
+#include "ipc/control.h"
+
+int launcher_ask(const struct sandbox *sandbox, json_t *request,
+		 struct error *err)
+{
+	struct control_client client;
+	int fd = control_connect_to(sandbox->folder, CONTROL_LAUNCH_SOCKET_NAME,
+				    err);
+	json_t *answer;
+
+	if (fd < 0) {
+		json_decref(request);
+		return -1;
+	}
+	control_client_init(&client, fd);
+	answer = control_call(&client, request, err);
+	control_client_release(&client);
+	json_decref(answer);
+	return answer ? 0 : -1;
+}
