@@ -16,6 +16,7 @@
 #include "base/mem.h"
 #include "base/own.h"
 #include "base/text.h"
+#include "cli/options.h"
 #include "cli/share_path.h"
 #include "state/share_list.h"
 
@@ -149,10 +150,10 @@ static int parse_volume(const char *text, struct share_record *share,
 		char shown[256];
 
 		text_printable(text, strlen(text), shown, sizeof(shown));
-		return error_set(err, 0,
-				 "%s: not HOST:GUEST[:ro], with an absolute "
-				 "GUEST",
-				 shown);
+		return options_usage(err,
+				     "%s: not HOST:GUEST[:ro] (GUEST must be "
+				     "absolute)",
+				     shown);
 	}
 	if (share_guest_check(guest, err) < 0 || resolve(host, share, err) < 0)
 		return -1;
@@ -169,9 +170,8 @@ static int parse(const char *text, enum share_form form,
 
 	if (!as_is)
 		cut_mode(plain, &share->read_only);
-	if (form == SHARE_FORM_VOLUME ||
-	    (form == SHARE_FORM_MOUNT && !as_is && !exists(plain) &&
-	     strstr(plain, ":/")))
+	if (form == SHARE_FORM_VOLUME || (form == SHARE_FORM_MOUNT && !as_is &&
+					  !exists(plain) && strchr(plain, ':')))
 		return parse_volume(plain, share, err);
 	return resolve(plain, share, err);
 }

@@ -218,6 +218,7 @@ int tree_pack(const struct tree_place *place,
 		       strspn(path, "/") == strlen(path);
 	char name[TAR_NAME_MAX + 1] = "";
 	AUTO_CLOSE int at = -1;
+	struct stat st;
 
 	if (!content) {
 		at = open_above(place, name, sizeof(name), err);
@@ -234,5 +235,8 @@ int tree_pack(const struct tree_place *place,
 		at = fd;
 		return tree_walk(at, ".", name, setup, err);
 	}
+	/* The walk would name it by its last part alone. */
+	if (fstatat(at, name, &st, AT_SYMLINK_NOFOLLOW) < 0)
+		return tree_error(err, errno, path);
 	return tree_walk(at, name, name, setup, err);
 }

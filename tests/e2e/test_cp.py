@@ -72,7 +72,8 @@ def test_what_is_there_decides_where_a_copy_goes(bawn, shared_box, tree, tmp_pat
             (tree / "run.sh", f"{box}:/tmp/missing/", "No such file"),
             (tree / "run.sh", f"{box}:/tmp/missing/x", "No such file"),
             (tree / "nothing", f"{box}:/tmp", "nothing"),
-            (f"{box}:/no/such", tmp_path, "/no/such")]:
+            (f"{box}:/no/such", tmp_path, "/no/such"),
+            (f"{box}:/nonexist", tmp_path, ": /nonexist: ")]:
         done = bawn.raw("cp", source, target)
         assert done.code == 1 and why in done.err, done
         assert len(done.err.splitlines()) == 1, done

@@ -12,6 +12,7 @@
 #include "base/own.h"
 #include "cli/options.h"
 #include "cli/request.h"
+#include "cli/share_parse.h"
 #include "cli/store.h"
 #include "lib/tap.h"
 
@@ -141,6 +142,8 @@ static bool fails(const char *why)
 
 static void what_must_not_be_shared_is_refused(void)
 {
+	struct share_record share;
+
 	CHECK(ASK(".") < 0 && fails("home folder"));
 	CHECK(ASK("--name", "xx") < 0 && fails("home folder"));
 	CHECK(ASK("--force", ".") == 0);
@@ -154,7 +157,10 @@ static void what_must_not_be_shared_is_refused(void)
 	CHECK(ASK("./a", "-v", "./b:/x", "-v", "./c:/x") < 0 &&
 	      fails("that place"));
 	CHECK(ASK("./fifo") < 0 && fails("neither a folder nor a file"));
-	CHECK(ASK("./a", "-v", "./b:x") < 0 && fails("HOST:GUEST"));
+	CHECK(ASK("./a", "-v", "./b:x") < 0 && fails("must be absolute") &&
+	      err.code == OPTIONS_USAGE);
+	CHECK(share_parse("b:x:ro", SHARE_FORM_MOUNT, &share, &err) < 0 &&
+	      fails("must be absolute") && err.code == OPTIONS_USAGE);
 	CHECK(ASK("./a", "-v", "./b:/x/../proc") < 0 && fails("\"..\""));
 	CHECK(ASK("./a", "./a/file:ro") < 0 && fails("single file"));
 	CHECK(ASK("./a:ro", "./a/file:ro") == 0);

@@ -212,6 +212,19 @@ static void an_archive_may_not_change_its_first_name(void)
 	tree_unpack_free(unpack);
 }
 
+static void what_is_missing_is_named_as_it_was_given(void)
+{
+	struct tree_walk_setup walk = { .put = put, .skipped = on_skipped };
+	struct tree_place place = { AT_FDCWD, "src/../src/none", false };
+
+	reset();
+	CHECK(tree_pack(&place, &walk, &err) < 0);
+	CHECK(!strncmp(err.text, "src/../src/none: ", 17));
+	place.path = "no/../such/none";
+	CHECK(tree_pack(&place, &walk, &err) < 0);
+	CHECK(!strncmp(err.text, "no/../such/none: ", 17));
+}
+
 int main(void)
 {
 	if (!mkdtemp(top))
@@ -224,6 +237,7 @@ int main(void)
 	RUN(a_place_beneath_a_shared_folder_does_not_lead_out);
 	RUN(attributes_of_users_are_kept);
 	RUN(an_archive_may_not_change_its_first_name);
+	RUN(what_is_missing_is_named_as_it_was_given);
 	fileio_remove_tree(AT_FDCWD, top, &err);
 	return DONE();
 }
