@@ -5,7 +5,6 @@
 #include "cli/mark.h"
 
 #include <jansson.h>
-#include <time.h>
 
 #include "cli/launcher.h"
 #include "undo/segment.h"
@@ -23,6 +22,6 @@ int mark_set_now(const struct sandbox *sandbox, const char *prefix,
 {
 	char label[JOURNAL_LABEL_MAX + 1];
 
-	segment_time_label(prefix, time(NULL), label, sizeof(label));
+	segment_label_now(prefix, label, sizeof(label));
 	return mark_set(sandbox, label, err);
 }

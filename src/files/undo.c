@@ -379,8 +379,7 @@ int undo_start(struct server *server, struct error *err)
 	if (undo->fresh || !segments.count ||
 	    open_last(server, undo->number) < 0) {
 		close_segment(server);
-		segment_time_label(SEGMENT_RUN, time(NULL), label,
-				   sizeof(label));
+		segment_label_now(SEGMENT_RUN, label, sizeof(label));
 		result = make_segment(server, label, err);
 	}
 	segments_release(&segments);

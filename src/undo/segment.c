@@ -35,16 +35,24 @@ void segment_name(unsigned number, char name[16])
 	text_format(name, 16, "%06u", number);
 }
 
-void segment_time_label(const char *prefix, int64_t now, char *label,
-			size_t size)
+void segment_time_label(const char *prefix, const struct timespec *time,
+			char *label, size_t size)
 {
-	time_t seconds = (time_t)now;
 	char when[32] = "";
 	struct tm tm;
 
-	if (gmtime_r(&seconds, &tm))
-		strftime(when, sizeof(when), "%Y%m%dT%H%M%SZ", &tm);
-	text_format(label, size, "%s%s", prefix, when);
+	if (gmtime_r(&time->tv_sec, &tm))
+		strftime(when, sizeof(when), "%Y%m%dT%H%M%S", &tm);
+	text_format(label, size, "%s%s.%03ldZ", prefix, when,
+		    time->tv_nsec / 1000000);
+}
+
+void segment_label_now(const char *prefix, char *label, size_t size)
+{
+	struct timespec now;
+
+	clock_gettime(CLOCK_REALTIME, &now);
+	segment_time_label(prefix, &now, label, size);
 }
 
 static int each_in(const uint8_t *bytes, size_t len, int folder,

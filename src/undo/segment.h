@@ -18,6 +18,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <time.h>
 
 #include "undo/journal.h"
 
@@ -59,9 +60,10 @@ int segment_write(int segment_fd, const char *name, const char *text,
 		  struct error *err);
 int segment_write_label(int segment_fd, const char *label, int64_t now,
 			struct error *err);
-/* "run-20260102T030405Z" */
-void segment_time_label(const char *prefix, int64_t now, char *label,
-			size_t size);
+/* "run-20260102T030405.678Z", of now: two runs may begin in one second. */
+void segment_label_now(const char *prefix, char *label, size_t size);
+void segment_time_label(const char *prefix, const struct timespec *time,
+			char *label, size_t size);
 
 /* Calls `each` for the names in a folder; stops when it returns not 0. */
 typedef int segment_name_fn(void *ctx, int folder, const char *name);

@@ -109,6 +109,7 @@ def test_a_run_begins_with_a_mark(session, project):
     assert tree(project) == first
     marks = [row["label"] for row in session("undo", "--list", "--json", NAME).json]
     runs = [label for label in marks if label.startswith("run-")]
+    assert len(set(runs)) == len(runs)
     session("undo", "-y", "--to", runs[0], NAME)
     assert tree(project) == before
 
