@@ -131,6 +131,7 @@ static bool allows(const struct ticket *ticket,
 		return false;
 	switch (ticket->kind) {
 	case TICKET_MODIFY:
+	case TICKET_CLOSE_WRITE: /* of what may be executed */
 	case TICKET_ATTRIB:
 		return request->opcode == FUSE_SETATTR;
 	case TICKET_CREATE:

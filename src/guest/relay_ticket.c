@@ -12,6 +12,7 @@
 #include <fcntl.h>
 #include <linux/mount.h>
 #include <linux/openat2.h>
+#include <linux/stat.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
@@ -69,6 +70,20 @@ static void touch(const struct place *at, bool both)
 	utimensat(at->folder, at->name, times, AT_SYMLINK_NOFOLLOW);
 }
 
+/*
+ * While a file is open for writing nobody can execute it. The host's answer
+ * now, not what is cached: who links a program makes it executable last.
+ */
+static bool may_be_executed(const struct place *at)
+{
+	struct statx st;
+
+	if (syscall(SYS_statx, at->folder, at->name,
+		    AT_SYMLINK_NOFOLLOW | AT_STATX_FORCE_SYNC, STATX_MODE, &st))
+		return true;
+	return st.stx_mode & 0111;
+}
+
 static void open_and_close(const struct place *at)
 {
 	int fd = openat(at->folder, at->name,
@@ -99,7 +114,11 @@ static void act(const struct ticket_record *ticket, const struct place *at,
 		touch(at, true);
 		break;
 	case TICKET_CLOSE_WRITE:
-		if (ticket->type == S_IFREG)
+		if (ticket->type != S_IFREG)
+			break;
+		if (may_be_executed(at))
+			touch(at, false);
+		else
 			open_and_close(at);
 		break;
 	case TICKET_CREATE:

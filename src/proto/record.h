@@ -38,7 +38,7 @@ enum record_share_flag {
  */
 enum ticket_kind {
 	TICKET_MODIFY = 1,      /* SETATTR: IN_MODIFY */
-	TICKET_CLOSE_WRITE = 2, /* open and close: IN_CLOSE_WRITE */
+	TICKET_CLOSE_WRITE = 2, /* open and close: IN_CLOSE_WRITE; or as 1 */
 	TICKET_ATTRIB = 3,      /* SETATTR: IN_ATTRIB */
 	TICKET_CREATE = 4,      /* MKNOD, MKDIR, SYMLINK by type: IN_CREATE */
 	TICKET_REMOVE = 5,      /* UNLINK, RMDIR by type: IN_DELETE */

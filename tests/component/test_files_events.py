@@ -62,6 +62,18 @@ def test_every_kind_of_change_raises_its_event(mount, events):
     assert sorted(os.listdir(inside)) == ["p"]
 
 
+def test_what_may_be_executed_is_never_open_for_writing(mount, events):
+    script = "#!/bin/sh\nexit 7\n"
+    put(f"{mount.host}/run", script)
+    os.chmod(f"{mount.host}/run", 0o755)
+    events.wait(("CREATE", "run"), ("ATTRIB", "run"))
+    events.quiet()
+    for turn in range(40):
+        put(f"{mount.host}/run", script, "r+")
+        assert subprocess.run([f"{mount.inside}/run"], check=False).returncode == 7, turn
+    assert set(events.wait(("MODIFY", "run")) + events.quiet()) == {("MODIFY", "run")}
+
+
 def test_names_that_the_guest_never_saw_are_announced_too(mount, events):
     for name in ("a", "b"):
         put(f"{mount.host}/{name}", "x")

@@ -109,6 +109,21 @@ def test_a_change_on_the_host_is_an_event_in_the_guest(session, watched, lines):
     within(lambda: os.rmdir(f"{top}/folder"), "1 DELETE folder")
 
 
+def test_what_the_host_has_just_built_can_be_executed(session, watched):
+    """Text file busy is for those who write it themselves."""
+    name, folder = watched
+    path = f"{folder}/in/built"
+    session.sh(name, f"ls {folder}/in")
+    for turn in range(20):
+        # As a linker does: the last thing is to make it executable.
+        if turn % 2 and turn > 10:
+            os.unlink(path)
+        put(path, f"#!/bin/sh\necho {turn}\n")
+        os.chmod(path, 0o755)
+        done = session.raw("exec", name, path)
+        assert (done.code, done.out) == (0, f"{turn}\n"), done
+
+
 def test_tail_shows_what_the_host_appends(watched, lines):
     _, folder = watched
     tail = lines("tail", "-n", "1", "-f", f"{folder}/in/log")

@@ -74,6 +74,7 @@ static void each_kind_has_its_requests(void)
 		uint32_t type, opcode;
 	} rows[] = {
 		{ TICKET_MODIFY, S_IFREG, FUSE_SETATTR },
+		{ TICKET_CLOSE_WRITE, S_IFREG, FUSE_SETATTR },
 		{ TICKET_ATTRIB, S_IFDIR, FUSE_SETATTR },
 		{ TICKET_CREATE, S_IFREG, FUSE_MKNOD },
 		{ TICKET_CREATE, S_IFIFO, FUSE_MKNOD },
