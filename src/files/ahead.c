@@ -7,10 +7,12 @@
 #include <errno.h>
 #include <linux/fuse.h>
 #include <string.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #include "base/text.h"
 #include "files/entry.h"
+#include "files/held.h"
 #include "files/ops.h"
 #include "proto/cursor.h"
 
@@ -156,6 +158,66 @@ static void send_end(struct server *server)
 		finish(server, start, ahead->end_share, 0);
 }
 
+void ahead_changed(struct op *op)
+{
+	if (op->node->watch < 0)
+		return;
+	op->server->ahead.changed = op->request->node;
+	op->server->ahead.changed_share = (uint8_t)op->share_index;
+}
+
+/* Somebody on the host may have been fast; we are told only from now on. */
+static bool is_empty(struct server *server, struct node *folder)
+{
+	int fd = node_fds_data(&server->fds, folder, NODE_FD_READ);
+	/* `.` and `..` take 24 bytes each */
+	long n = fd < 0 ? -1
+			: syscall(SYS_getdents64, fd, server->entries,
+				  sizeof(server->entries));
+
+	return n == 48 && !held_lists_own(server, folder);
+}
+
+void ahead_made(struct op *op, struct node *folder)
+{
+	if (!folder || folder->watch < 0 || !is_empty(op->server, folder))
+		return;
+	op->server->ahead.made = node_table_id(op->server->nodes, folder);
+	op->server->ahead.made_share = (uint8_t)op->share_index;
+}
+
+static void send_made(struct server *server)
+{
+	struct ahead *ahead = &server->ahead;
+	uint8_t *start = begin(server, ROOM_BYTES, FUSE_MKDIR, ahead->made,
+			       ENTRY_WATCHED_S);
+
+	ahead->made = 0;
+	if (start)
+		finish(server, start, ahead->made_share, 0);
+}
+
+static void send_attributes(struct server *server)
+{
+	struct ahead *ahead = &server->ahead;
+	struct op op = { .server = server,
+			 .share = &server->shares[ahead->changed_share],
+			 .share_index = ahead->changed_share };
+	struct node *node =
+		node_table_by_id(server->nodes, op.share_index, ahead->changed);
+	uint8_t *start =
+		begin(server, ROOM_BYTES, FUSE_GETATTR, ahead->changed, 0);
+	struct fuse_attr_out out;
+	struct statx st;
+
+	ahead->changed = 0;
+	if (!node || !start || node_fds_stat(&server->fds, node, &st) < 0)
+		return;
+	entry_attr(&op, node, &st, &out);
+	memcpy(start + HEAD_BYTES, &out, sizeof(out));
+	finish(server, start, op.share_index, sizeof(out));
+}
+
 void ahead_read(struct op *op)
 {
 	struct server *server = op->server;
@@ -249,6 +311,10 @@ void ahead_send(struct server *server)
 
 	if (server->ahead.end)
 		send_end(server);
+	if (server->ahead.changed)
+		send_attributes(server);
+	if (server->ahead.made)
+		send_made(server);
 	if (server->ahead.inner_count)
 		send_inner(server);
 	server->ahead.turn = NULL;

@@ -5,7 +5,8 @@
  * A round trip costs more than a small file. When one of a folder's small
  * files is read, the others follow unasked; when a listing came to its end,
  * so does the answer to the question for more; and names that programs look
- * for in every folder, most often in vain, are told with the folder. The relay
+ * for in every folder, most often in vain, are told with the folder. A kernel
+ * that added a name asks for the folder before it adds the next. The relay
  * keeps them for a while (relay_ahead.h says why that is right). Only what we
  * are told of when the host changes it is sent, so that the relay is told, too.
  */
@@ -53,6 +54,10 @@ struct ahead {
 	uint8_t inner_share;
 	uint64_t end, end_offset; /* the same: node of a folder; or 0 */
 	uint8_t end_share;
+	uint64_t changed; /* the same: folder with other names now; or 0 */
+	uint8_t changed_share;
+	uint64_t made; /* the same: new folder; or 0 */
+	uint8_t made_share;
 };
 
 /* A folder is listed, from its beginning or going on. */
@@ -63,6 +68,10 @@ void ahead_absent(struct op *op);
 void ahead_listed(struct op *op, struct node *node, const struct statx *st);
 /* It came to its end there. */
 void ahead_end(struct op *op, uint64_t offset);
+/* A folder was made, and nothing is in it. */
+void ahead_made(struct op *op, struct node *folder);
+/* Names in op's folder came or went: its kernel will ask for its times. */
+void ahead_changed(struct op *op);
 /* A file was read. */
 void ahead_read(struct op *op);
 /* Sends what is due; after the answer. */

@@ -83,11 +83,16 @@ static int finish(struct op *op, const struct place *place)
 static int finish_new(struct op *op, const struct place *place)
 {
 	struct statx st;
+	int failed;
 
-	if (place->own_fd < 0 &&
-	    entry_stat(op, op->node, op->request->name, &st) == 0)
-		undo_created(op->server, op->share_index, &st);
-	return finish(op, place);
+	if (place->own_fd >= 0 ||
+	    entry_stat(op, op->node, op->request->name, &st) < 0)
+		return finish(op, place);
+	undo_created(op->server, op->share_index, &st);
+	failed = finish(op, place);
+	if (!failed && S_ISDIR(st.stx_mode))
+		ahead_made(op, entry_known(op, &st));
+	return failed;
 }
 
 int op_mknod(struct op *op)

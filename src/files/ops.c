@@ -17,6 +17,7 @@ enum op_flag {
 	OP_NO_REPLY = 1 << 1, /* the guest's kernel expects none */
 	OP_EARLY = 1 << 2,    /* also before INIT */
 	OP_CHANGES = 1 << 3,  /* something on the host */
+	OP_NAMES = 1 << 4,    /* names in the header's folder */
 };
 
 struct row {
@@ -30,13 +31,13 @@ static const struct row rows[] = {
 	[FUSE_GETATTR] = { op_getattr, 0 },
 	[FUSE_SETATTR] = { op_setattr, OP_CHANGES },
 	[FUSE_READLINK] = { op_readlink, 0 },
-	[FUSE_SYMLINK] = { op_symlink, OP_CHANGES },
-	[FUSE_MKNOD] = { op_mknod, OP_CHANGES },
-	[FUSE_MKDIR] = { op_mkdir, OP_CHANGES },
-	[FUSE_UNLINK] = { op_unlink, OP_CHANGES },
-	[FUSE_RMDIR] = { op_rmdir, OP_CHANGES },
-	[FUSE_RENAME] = { op_rename, OP_CHANGES },
-	[FUSE_LINK] = { op_link, OP_CHANGES },
+	[FUSE_SYMLINK] = { op_symlink, OP_CHANGES | OP_NAMES },
+	[FUSE_MKNOD] = { op_mknod, OP_CHANGES | OP_NAMES },
+	[FUSE_MKDIR] = { op_mkdir, OP_CHANGES | OP_NAMES },
+	[FUSE_UNLINK] = { op_unlink, OP_CHANGES | OP_NAMES },
+	[FUSE_RMDIR] = { op_rmdir, OP_CHANGES | OP_NAMES },
+	[FUSE_RENAME] = { op_rename, OP_CHANGES | OP_NAMES },
+	[FUSE_LINK] = { op_link, OP_CHANGES | OP_NAMES },
 	/* ENOSYS: from then on the kernel opens and closes by itself. */
 	[FUSE_OPEN] = { op_unsupported, 0 },
 	[FUSE_OPENDIR] = { op_unsupported, 0 },
@@ -59,13 +60,13 @@ static const struct row rows[] = {
 	[FUSE_READDIRPLUS] = { op_readdirplus, 0 },
 	/* The mount has default_permissions: the guest's kernel decides. */
 	[FUSE_ACCESS] = { op_unsupported, 0 },
-	[FUSE_CREATE] = { op_create, OP_CHANGES },
+	[FUSE_CREATE] = { op_create, OP_CHANGES | OP_NAMES },
 	/* Answers come in order; nothing waits long enough to be stopped. */
 	[FUSE_INTERRUPT] = { op_unsupported, OP_NO_NODE },
 	[FUSE_DESTROY] = { op_destroy, OP_NO_NODE },
 	[FUSE_BATCH_FORGET] = { op_batch_forget, OP_NO_NODE | OP_NO_REPLY },
 	[FUSE_FALLOCATE] = { op_fallocate, OP_CHANGES },
-	[FUSE_RENAME2] = { op_rename2, OP_CHANGES },
+	[FUSE_RENAME2] = { op_rename2, OP_CHANGES | OP_NAMES },
 	[FUSE_LSEEK] = { op_lseek, 0 },
 	[FUSE_COPY_FILE_RANGE] = { op_copy, OP_CHANGES },
 	[FUSE_SYNCFS] = { op_syncfs, 0 },
@@ -112,6 +113,8 @@ static int serve(struct op *op, const struct row *row)
 	result = way_of(op, row)(op);
 	if (result < 0)
 		undo_cancel(server);
+	else if (row->flags & OP_NAMES)
+		ahead_changed(op);
 	return result;
 }
 

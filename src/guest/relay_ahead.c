@@ -12,12 +12,17 @@
 #include "proto/cursor.h"
 #include "proto/record.h"
 
+/* As many names as a folder may get before it counts as any other. */
+#define FRESH_BYTES (256U * sizeof(uint32_t))
+
 struct ahead {
 	struct list order;
 	struct ahead *next; /* of the same bucket */
 	uint64_t node, offset;
-	uint32_t opcode; /* FUSE_READ, FUSE_READDIR, FUSE_LOOKUP */
-	uint32_t len;
+	/* FUSE_READ, _READDIR, _LOOKUP, _GETATTR; _MKDIR: it was empty, and
+	 * the bytes are hashes of the names that came into it since */
+	uint32_t opcode;
+	uint32_t len, room;
 	uint8_t share;
 	uint8_t bytes[];
 };
@@ -40,7 +45,7 @@ static void discard(struct ahead_table *table, struct ahead **link)
 
 	*link = ahead->next;
 	list_remove(&ahead->order);
-	table->bytes -= sizeof(*ahead) + ahead->len;
+	table->bytes -= sizeof(*ahead) + ahead->room;
 	table->count--;
 	free(ahead);
 }
@@ -94,7 +99,13 @@ static const void *parse(const void *payload, size_t len, struct ahead *ahead)
 	if (ahead->opcode == FUSE_READ && ahead->offset)
 		return NULL; /* always the whole file */
 	if (ahead->opcode != FUSE_READ && ahead->opcode != FUSE_READDIR &&
-	    ahead->opcode != FUSE_LOOKUP)
+	    ahead->opcode != FUSE_LOOKUP && ahead->opcode != FUSE_GETATTR &&
+	    ahead->opcode != FUSE_MKDIR)
+		return NULL;
+	if (ahead->opcode == FUSE_MKDIR && ahead->len)
+		return NULL;
+	if (ahead->opcode == FUSE_GETATTR &&
+	    (ahead->offset || ahead->len != sizeof(struct fuse_attr_out)))
 		return NULL;
 	/* Names, each with its end. */
 	if (ahead->opcode == FUSE_LOOKUP &&
@@ -122,7 +133,8 @@ bool ahead_add(struct ahead_table *table, unsigned share, const void *payload,
 	while (table->count && (table->bytes > AHEAD_BYTES_MAX ||
 				table->count >= AHEAD_COUNT_MAX))
 		drop_oldest(table);
-	ahead = xmalloc(sizeof(*ahead) + head.len);
+	head.room = head.opcode == FUSE_MKDIR ? FRESH_BYTES : head.len;
+	ahead = xmalloc(sizeof(*ahead) + head.room);
 	*ahead = head;
 	ahead->share = (uint8_t)share;
 	memcpy(ahead->bytes, bytes, head.len);
@@ -130,7 +142,7 @@ bool ahead_add(struct ahead_table *table, unsigned share, const void *payload,
 	ahead->next = *bucket;
 	*bucket = ahead;
 	list_append(&table->order, &ahead->order);
-	table->bytes += sizeof(*ahead) + ahead->len;
+	table->bytes += sizeof(*ahead) + ahead->room;
 	table->count++;
 	return true;
 }
@@ -195,6 +207,24 @@ void ahead_used(struct ahead_table *table, unsigned share, const void *request,
 		discard(table, link);
 }
 
+bool ahead_take_attr(struct ahead_table *table, unsigned share, uint64_t node,
+		     void *attr)
+{
+	struct ahead **link = bucket_of(table, share, node);
+
+	for (; *link; link = &(*link)->next) {
+		const struct ahead *ahead = *link;
+
+		if (ahead->node != node || ahead->share != share ||
+		    ahead->opcode != FUSE_GETATTR)
+			continue;
+		memcpy(attr, ahead->bytes, sizeof(struct fuse_attr_out));
+		discard(table, link);
+		return true;
+	}
+	return false;
+}
+
 static bool has_name(const struct ahead *ahead, const char *name)
 {
 	const char *at = (const char *)ahead->bytes;
@@ -202,6 +232,24 @@ static bool has_name(const struct ahead *ahead, const char *name)
 
 	for (; at < end; at += strlen(at) + 1) {
 		if (strcmp(at, name) == 0)
+			return true;
+	}
+	return false;
+}
+
+static uint32_t hash_of(const char *name)
+{
+	uint32_t hash = 2166136261U;
+
+	for (; *name; name++)
+		hash = (hash ^ (uint8_t)*name) * 16777619U;
+	return hash;
+}
+
+static bool has_hash(const struct ahead *ahead, uint32_t hash)
+{
+	for (uint32_t at = 0; at < ahead->len; at += sizeof(hash)) {
+		if (memcmp(ahead->bytes + at, &hash, sizeof(hash)) == 0)
 			return true;
 	}
 	return false;
@@ -221,11 +269,14 @@ bool ahead_is_absent(struct ahead_table *table, unsigned share,
 	memcpy(&head, request, sizeof(head));
 	ahead = *bucket_of(table, share, head.nodeid);
 	for (; ahead; ahead = ahead->next) {
-		if (ahead->node != head.nodeid || ahead->share != share ||
-		    ahead->opcode != FUSE_LOOKUP)
+		if (ahead->node != head.nodeid || ahead->share != share)
 			continue;
 		*seconds = ahead->offset;
-		return has_name(ahead, name);
+		if (ahead->opcode == FUSE_MKDIR &&
+		    !has_hash(ahead, hash_of(name)))
+			return true;
+		if (ahead->opcode == FUSE_LOOKUP && has_name(ahead, name))
+			return true;
 	}
 	return false;
 }
@@ -297,16 +348,71 @@ bool ahead_changes(const void *request, size_t len, uint64_t node)
 	       second_node(request, len, head.opcode) == node;
 }
 
+/* The name that a request adds to the header's folder; NULL: none. */
+static const char *added_name(const void *request, size_t len, uint32_t opcode)
+{
+	size_t at = sizeof(struct fuse_in_header);
+
+	switch (opcode) {
+	case FUSE_CREATE:
+		at += sizeof(struct fuse_create_in);
+		break;
+	case FUSE_MKNOD:
+		at += sizeof(struct fuse_mknod_in);
+		break;
+	case FUSE_MKDIR:
+		at += sizeof(struct fuse_mkdir_in);
+		break;
+	case FUSE_SYMLINK:
+		break;
+	default:
+		return NULL;
+	}
+	if (at >= len || ((const char *)request)[len - 1])
+		return NULL;
+	return (const char *)request + at;
+}
+
+/* What was empty goes on to be known when this request is done. */
+static bool stays_fresh(struct ahead *fresh, const void *request, size_t len,
+			uint32_t opcode)
+{
+	const char *name = added_name(request, len, opcode);
+	uint32_t hash;
+
+	/* They change no name, or take one away; that one is asked for. */
+	if (opcode == FUSE_SETATTR || opcode == FUSE_UNLINK ||
+	    opcode == FUSE_RMDIR)
+		return true;
+	if (!name || fresh->len == fresh->room)
+		return false;
+	hash = hash_of(name);
+	memcpy(fresh->bytes + fresh->len, &hash, sizeof(hash));
+	fresh->len += sizeof(hash);
+	return true;
+}
+
 void ahead_drop_changed(struct ahead_table *table, unsigned share,
 			const void *request, size_t len)
 {
 	struct fuse_in_header head;
+	struct ahead **link;
 
 	if (!table->count)
 		return;
 	memcpy(&head, request, sizeof(head));
 	if (!changes_something(head.opcode))
 		return;
-	ahead_drop(table, share, head.nodeid);
+	link = bucket_of(table, share, head.nodeid);
+	while (*link) {
+		struct ahead *ahead = *link;
+
+		if (ahead->node != head.nodeid || ahead->share != share ||
+		    (ahead->opcode == FUSE_MKDIR &&
+		     stays_fresh(ahead, request, len, head.opcode)))
+			link = &ahead->next;
+		else
+			discard(table, link);
+	}
 	ahead_drop(table, share, second_node(request, len, head.opcode));
 }

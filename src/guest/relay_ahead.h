@@ -4,8 +4,9 @@
  *
  * The server sends what the kernel will most likely ask next: small files
  * beside one that was read, the end of a folder, names that are asked for in
- * every folder and are not there. A request that is answered
- * from here saves a round trip.
+ * every folder and are not there, that a new folder is empty, the times of a
+ * folder that got or lost a name. A request that is answered from here saves a
+ * round trip.
  *
  * Why an answer from here is never older than what the kernel may believe:
  *  - A request that changes a node passes the relay before its effect, and
@@ -60,6 +61,9 @@ bool ahead_find(struct ahead_table *table, unsigned share, const void *request,
 /* After the answer was given: a file that was read to its end goes. */
 void ahead_used(struct ahead_table *table, unsigned share, const void *request,
 		size_t len);
+/* The answer to GETATTR, once. */
+bool ahead_take_attr(struct ahead_table *table, unsigned share, uint64_t node,
+		     void *attr);
 /* A LOOKUP of a name that is known not to be there, for so long. */
 bool ahead_is_absent(struct ahead_table *table, unsigned share,
 		     const void *request, size_t len, uint64_t *seconds);

@@ -170,6 +170,21 @@ static bool answer_absent(struct relay *relay, unsigned share,
 	return true;
 }
 
+static bool answer_attr(struct relay *relay, unsigned share,
+			const struct fuse_in_header *in)
+{
+	struct {
+		struct fuse_out_header head;
+		struct fuse_attr_out attr;
+	} reply = { .head = { .len = sizeof(reply), .unique = in->unique } };
+
+	if (!ahead_take_attr(&relay->ahead, share, in->nodeid, &reply.attr))
+		return false;
+	if (write(relay->shares[share].fd, &reply, sizeof(reply)) < 0)
+		log_limited(LOG_LEVEL_DEBUG, "answer: %s", strerror(errno));
+	return true;
+}
+
 /* The server would find nothing: only user.* passes. */
 static bool is_private(const uint8_t *bytes, size_t len)
 {
@@ -201,6 +216,11 @@ static bool take_request(struct relay *relay, unsigned share,
 	case FUSE_READDIR:
 	case FUSE_READDIRPLUS:
 		if (answer_ahead(relay, share, bytes, len, head.unique))
+			return false;
+		pending_add(&relay->pending, share, bytes, len);
+		return true;
+	case FUSE_GETATTR:
+		if (answer_attr(relay, share, &head))
 			return false;
 		pending_add(&relay->pending, share, bytes, len);
 		return true;

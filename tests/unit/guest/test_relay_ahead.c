@@ -182,6 +182,76 @@ static void what_is_kept_is_bounded(void)
 	CHECK(table.bytes == 0);
 }
 
+static bool is_absent(uint64_t node, const char *name)
+{
+	struct fuse_in_header head = { .opcode = FUSE_LOOKUP, .nodeid = node };
+	uint64_t seconds = 0;
+
+	memcpy(bytes, &head, sizeof(head));
+	memcpy(bytes + sizeof(head), name, strlen(name) + 1);
+	return ahead_is_absent(&table, 1, bytes,
+			       sizeof(head) + strlen(name) + 1, &seconds) &&
+	       seconds == 600;
+}
+
+static void create(uint64_t node, const char *name)
+{
+	struct fuse_in_header head = { .opcode = FUSE_CREATE, .nodeid = node };
+	size_t at = sizeof(head) + sizeof(struct fuse_create_in);
+
+	memset(bytes, 0, sizeof(bytes));
+	memcpy(bytes, &head, sizeof(head));
+	memcpy(bytes + at, name, strlen(name) + 1);
+	ahead_drop_changed(&table, 1, bytes, at + strlen(name) + 1);
+}
+
+static void attributes_are_told_once_and_not_after_a_change(void)
+{
+	struct fuse_attr_out attr = { .attr.size = 77 }, got = { 0 };
+
+	ahead_init(&table);
+	CHECK(add(FUSE_GETATTR, 7, 0, (char *)&attr, sizeof(attr)));
+	CHECK(!add(FUSE_GETATTR, 8, 0, (char *)&attr, sizeof(attr) - 1));
+	CHECK(!ahead_take_attr(&table, 1, 8, &got));
+	CHECK(!ahead_take_attr(&table, 2, 7, &got));
+	CHECK(ahead_take_attr(&table, 1, 7, &got) && got.attr.size == 77);
+	CHECK(!ahead_take_attr(&table, 1, 7, &got));
+	CHECK(add(FUSE_GETATTR, 7, 0, (char *)&attr, sizeof(attr)));
+	create(7, "a");
+	CHECK(!ahead_take_attr(&table, 1, 7, &got));
+	CHECK(table.count == 0 && table.bytes == 0);
+}
+
+static void a_new_folder_has_what_was_put_into_it(void)
+{
+	uint64_t into = 7;
+	char name[16];
+	size_t len;
+
+	ahead_init(&table);
+	CHECK(!add(FUSE_MKDIR, 7, 600, "x", 1));
+	CHECK(add(FUSE_MKDIR, 7, 600, "", 0));
+	CHECK(is_absent(7, "a") && is_absent(7, "b") && !is_absent(8, "a"));
+	create(7, "a");
+	create(8, "b");
+	CHECK(!is_absent(7, "a") && is_absent(7, "b"));
+	ahead_drop_changed(&table, 1, bytes, request(FUSE_SETATTR, 7, 0, 0));
+	CHECK(is_absent(7, "b"));
+	len = request(FUSE_RENAME, 9, 0, 0);
+	memcpy(bytes + sizeof(struct fuse_in_header), &into, sizeof(into));
+	ahead_drop_changed(&table, 1, bytes, len);
+	CHECK(!is_absent(7, "b"));
+	CHECK(add(FUSE_MKDIR, 7, 600, "", 0));
+	for (int i = 0; i < 300; i++) {
+		name[0] = (char)('a' + i % 26);
+		name[1] = (char)('a' + i / 26);
+		name[2] = '\0';
+		create(7, name);
+	}
+	CHECK(!is_absent(7, "nobody"));
+	CHECK(table.count == 0 && table.bytes == 0);
+}
+
 static void a_ticket_has_one_path_or_two(void)
 {
 	static struct ticket_record ticket;
@@ -213,6 +283,8 @@ int main(void)
 	RUN(the_other_folder_of_a_rename_is_dropped_too);
 	RUN(only_whole_files_and_folders_are_taken);
 	RUN(what_is_kept_is_bounded);
+	RUN(attributes_are_told_once_and_not_after_a_change);
+	RUN(a_new_folder_has_what_was_put_into_it);
 	RUN(a_ticket_has_one_path_or_two);
 	return DONE();
 }
