@@ -10,7 +10,6 @@
 #include <unistd.h>
 
 #include "base/error.h"
-#include "base/fileio.h"
 #include "base/loop.h"
 #include "base/own.h"
 #include "base/progress.h"
@@ -129,7 +128,8 @@ static int receive_pipe(struct copy *copy, struct error *err)
 	int got;
 
 	while ((got = stream_read(&copy->stream, &bytes, &len, err)) > 0) {
-		if (fileio_write_all(STDOUT_FILENO, bytes, len, err) < 0)
+		if (stream_pass_on(&copy->stream, STDOUT_FILENO, bytes, len,
+				   err) < 0)
 			return error_prefix(err, "stdout");
 		show_progress(copy, len);
 	}

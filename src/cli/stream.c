@@ -5,9 +5,11 @@
 #include "cli/stream.h"
 
 #include <errno.h>
+#include <limits.h>
 #include <poll.h>
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "base/error.h"
 #include "base/own.h"
@@ -100,6 +102,16 @@ void stream_close(struct stream *stream)
 	stream->start = START_INIT;
 }
 
+/* Those that came: ppoll() lets none in when something is ready at once. */
+static int check_signals(const struct stream *stream, struct error *err)
+{
+	sigset_t held;
+
+	sigprocmask(SIG_SETMASK, &stream->old_mask, &held);
+	sigprocmask(SIG_SETMASK, &held, NULL);
+	return got_signal ? error_set(err, EINTR, "copy") : 0;
+}
+
 /* Waits for the connection, or for extra when it is not -1. */
 static int wait_ready(struct stream *stream, int extra, int timeout_ms,
 		      struct error *err)
@@ -118,8 +130,8 @@ static int wait_ready(struct stream *stream, int extra, int timeout_ms,
 		    0 &&
 	    errno != EINTR)
 		return error_set(err, errno, "poll");
-	if (got_signal)
-		return error_set(err, EINTR, "copy");
+	if (check_signals(stream, err) < 0)
+		return -1;
 	if (polls[0].revents & POLLOUT)
 		relay_frames_flush(&stream->frames);
 	if (polls[0].revents & (POLLIN | POLLHUP | POLLERR) &&
@@ -230,6 +242,33 @@ int stream_wait_for(struct stream *stream, int fd, struct error *err)
 		if (stream->exited)
 			return error_set(err, EPIPE, "the sandbox");
 	}
+}
+
+int stream_pass_on(struct stream *stream, int fd, const uint8_t *bytes,
+		   size_t len, struct error *err)
+{
+	struct pollfd poll = { fd, POLLOUT, 0 };
+
+	while (len) {
+		/* A pipe that is ready takes this much without a wait. */
+		size_t part = len < PIPE_BUF ? len : PIPE_BUF;
+		ssize_t put;
+
+		poll.revents = 0;
+		if (ppoll(&poll, 1, NULL, &stream->old_mask) < 0 &&
+		    errno != EINTR)
+			return error_set(err, errno, "poll");
+		if (check_signals(stream, err) < 0)
+			return -1;
+		if (!poll.revents)
+			continue;
+		put = write(fd, bytes, part);
+		if (put < 0)
+			return error_set(err, errno, "write");
+		bytes += put;
+		len -= (size_t)put;
+	}
+	return 0;
 }
 
 /* Each line but the last of a failure, which goes to last. */

@@ -48,6 +48,9 @@ int stream_read(struct stream *stream, const uint8_t **bytes, size_t *len,
 		struct error *err);
 /* Waits for descriptor fd of ours to have bytes. */
 int stream_wait_for(struct stream *stream, int fd, struct error *err);
+/* Writes to a descriptor of ours that may not take it for long. */
+int stream_pass_on(struct stream *stream, int fd, const uint8_t *bytes,
+		   size_t len, struct error *err);
 /*
  * Waits for the end. What the tool said is printed, each line; a failure of
  * the tool is an error with its last line.

@@ -196,6 +196,12 @@ def test_an_interrupted_copy_leaves_no_half_file(bawn, shared_box, tmp_path):
     out.send_signal(signal.SIGINT)
     assert out.wait(30) == 130
     assert os.listdir(tmp_path) == []
+    # nobody reads what it writes
+    out = bawn.popen("cp", f"{box}:/tmp/large", "-")
+    assert out.stdout.read(1)
+    out.send_signal(signal.SIGINT)
+    assert out.wait(30) == 130
+    out.communicate()
     source = bawn.popen("cp", "-", f"{box}:/tmp/i", stdin=-1)
     source.stdin.write(archive_of("half", b"x" * 3_000_000)[:2_000_000])
     source.stdin.flush()
