@@ -62,7 +62,8 @@ READER = """
 cd {0} || exit 1
 while [ ! -e stop ]; do
     [ "$(md5sum < big)" = "$(cat sum)" ] || exit 4
-    find tree -type f | wc -l | grep -qx 60 || exit 5
+    find tree -type f > /tmp/found
+    [ $(wc -l < /tmp/found) = 60 ] || {{ cat /tmp/found; exit 5; }}
 done
 echo end > /tmp/reader
 """
