@@ -54,7 +54,7 @@ n=0
 while [ ! -e stop ]; do
     n=$((n + 1))
     echo "line $n" | dd of=log oflag=append conv=notrunc,fsync 2>/dev/null || exit 3
-    echo $n > /tmp/synced
+    echo $n > /tmp/synced.new && mv /tmp/synced.new /tmp/synced
 done
 echo end > /tmp/writer
 """
