@@ -45,12 +45,14 @@ struct listing {
 	size_t limit; /* of the body that the guest has room for */
 	uint64_t off; /* behind the last entry that was added */
 	bool full;
+	int failed; /* why there is no more */
 };
 
 enum added {
 	ADDED,
 	SKIPPED,
 	FULL,
+	FAILED,
 };
 
 static bool is_dots(const char *name)
@@ -79,27 +81,42 @@ static struct reply_dirent shown(struct op *op, const struct host_entry *entry)
 	};
 }
 
+/*
+ * Hidden or gone since: as if it were not there. What failed otherwise must not
+ * look like that: the listing ends here, and the question for more gets the
+ * error.
+ */
+static enum added leave_out(struct listing *listing, int why)
+{
+	if (why > 0 || why == -ENOENT)
+		return SKIPPED;
+	listing->failed = why;
+	return FAILED;
+}
+
 static enum added add_plain(struct listing *listing,
 			    const struct host_entry *entry)
 {
 	struct op *op = listing->op;
 	struct reply_dirent dirent = shown(op, entry);
 	struct statx st;
+	int failed;
 
 	if (listing->has_own && !is_dots(entry->name)) {
-		if (entry_stat(op, op->node, entry->name, &st) != 0)
-			return SKIPPED;
+		failed = entry_stat(op, op->node, entry->name, &st);
+		if (failed)
+			return leave_out(listing, failed);
 		dirent.type = IFTODT(st.stx_mode);
 	} else if (!is_dots(entry->name)) {
 		mode_t type = entry->type == DT_DIR ? S_IFDIR : S_IFREG;
 
 		if (entry->type == DT_UNKNOWN)
 			type = 0;
-		if (policy_hides(op->server, op->node, entry->name, type))
-			return SKIPPED;
-		if (maybe_absent(op, entry) &&
-		    entry_stat(op, op->node, entry->name, &st) != 0)
-			return SKIPPED;
+		failed = policy_hides(op->server, op->node, entry->name, type);
+		if (!failed && maybe_absent(op, entry))
+			failed = entry_stat(op, op->node, entry->name, &st);
+		if (failed)
+			return leave_out(listing, failed);
 	}
 	return reply_dirent(op->reply, listing->limit, &dirent) ? ADDED : FULL;
 }
@@ -112,13 +129,15 @@ static enum added add_plus(struct listing *listing,
 	struct fuse_entry_out out = { 0 };
 	struct node *node;
 	struct statx st;
+	int failed;
 
 	/* No reference may be given that is not delivered. */
 	if (!reply_fits_direntplus(op->reply, listing->limit, dirent.name_len))
 		return FULL;
 	if (!is_dots(entry->name)) {
-		if (entry_stat(op, op->node, entry->name, &st) != 0)
-			return SKIPPED;
+		failed = entry_stat(op, op->node, entry->name, &st);
+		if (failed)
+			return leave_out(listing, failed);
 		/* Without a node the guest looks it up when it needs it. */
 		if (entry_give(op, op->node, entry->name, &st, &out, &node) ==
 		    0) {
@@ -149,6 +168,8 @@ static int add_some(struct listing *listing, size_t ask, add_fn *add,
 		listing->full = result == FULL;
 		if (listing->full)
 			return 0;
+		if (result == FAILED)
+			return listing->failed;
 		if (result == ADDED) {
 			listing->off = (uint64_t)entry->off;
 			++*added;
@@ -174,7 +195,9 @@ static bool add_own(void *ctx, const char *name, mode_t type, uint32_t position)
 			      .type = IFTODT(type) } };
 
 	text_copy(entry.head.name, sizeof(entry.name), name);
-	return own->add(own->listing, &entry.head) != FULL;
+	enum added result = own->add(own->listing, &entry.head);
+
+	return result != FULL && result != FAILED;
 }
 
 static int list_own(struct listing *listing, uint64_t offset, add_fn *add)
