@@ -10,7 +10,7 @@ import pytest
 from conftest import lone_home
 from bawn import (BAWN, SMALL, SOAK, START_SECONDS, alive, children_of, kill, wait)
 
-ROUNDS = 60 if SOAK else 3
+ROUNDS = 60 if SOAK else 2
 
 
 def gone(pids, seconds=1.5):
