@@ -331,12 +331,14 @@ const char *machine_cpu_model(enum start_accel accel)
 	 * more, smap ends a translation block at each copy to or from a
 	 * program, pcid and invpcid flush what is flushed anyway, and xsaves
 	 * and pku lengthen every switch of tasks. None of them is a boundary
-	 * that we rely on, and no program asks for them.
+	 * that we rely on, and no program asks for them. With erms the guest's
+	 * kernel copies and clears with `rep movsb`, which TCG executes byte
+	 * by byte: six to eight times slower than by words.
 	 */
 	return accel == START_ACCEL_KVM
 		       ? "host"
 		       : "max,la57=off,smap=off,smep=off,umip=off,pku=off,"
-			 "pcid=off,invpcid=off,xsaves=off";
+			 "pcid=off,invpcid=off,xsaves=off,erms=off";
 }
 
 /*
