@@ -11,6 +11,7 @@ import shutil
 import signal
 import subprocess
 import sys
+import zlib
 
 import pytest
 
@@ -20,11 +21,32 @@ from bawn import Bawn, Screen, ROOT, kill, wait  # noqa: E402
 
 WORK = os.environ.get("BAWN_TEST_WORK", "/tmp/bawn-e2e")
 CASE_SECONDS = 180
+# What differs for root and for a user: both suites have it.
+BOTH = {"test_confinement", "test_host", "test_start", "test_exec"}
 
 
 def pytest_configure(config):
     config.addinivalue_line("markers", "seconds(n): wall-clock limit of a case")
+    config.addinivalue_line("markers", "both: run as root and as a user")
     os.makedirs(WORK, exist_ok=True)
+
+
+def in_this_half(item, half):
+    """Stable, so that a case that failed is found again in the same suite."""
+    if item.module.__name__ in BOTH or not half:
+        return True
+    if {"as_root", "both"} & ({mark.name for mark in item.iter_markers()}
+                              | set(item.fixturenames)):
+        return True
+    return ("root", "user")[zlib.crc32(item.name.encode()) & 1] == half
+
+
+def pytest_collection_modifyitems(config, items):
+    """Two suites run beside each other: what both would show is tried once."""
+    half = os.environ.get("BAWN_TEST_HALF")
+    kept = [item for item in items if in_this_half(item, half)]
+    config.hook.pytest_deselected(items=[item for item in items if item not in kept])
+    items[:] = kept
 
 
 @pytest.hookimpl(hookwrapper=True)
