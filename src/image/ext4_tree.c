@@ -4,12 +4,16 @@
  */
 #include "image/ext4_writer_internal.h"
 
+#include <errno.h>
 #include <sys/stat.h>
 
 #include "base/error.h"
 #include "base/mem.h"
 
 #define FIRST_BUCKETS 4096
+/* Names cost memory, and hard links are names without an inode each. */
+#define NAMES_MAX (2u << 20)
+#define TARGETS_MAX ((size_t)32 << 20)
 
 /* FNV-1a: names come from an archive, but a slow table only slows its maker. */
 static size_t hash_of(const struct ext4_node *parent, const char *name,
@@ -55,9 +59,9 @@ static void grow(struct ext4_writer *writer)
 	free(old);
 }
 
-static struct ext4_node *child(struct ext4_writer *writer,
-			       const struct ext4_node *parent, const char *name,
-			       size_t len)
+struct ext4_node *ext4_tree_child(struct ext4_writer *writer,
+				  const struct ext4_node *parent,
+				  const char *name, size_t len)
 {
 	struct ext4_node *node = *bucket_of(writer, parent, name, len);
 
@@ -110,12 +114,15 @@ static void node_free(struct ext4_writer *writer, struct ext4_node *node)
 	list_remove(&node->dirs);
 	node->parent->child_count--;
 	node->parent->subdir_count -= node->type == EXT2_FT_DIR;
+	if (node->target)
+		writer->target_bytes -= strlen(node->target) + 1;
+	free(node->target);
 	free(node);
 }
 
 /* Deepest first, without recursion: the depth is the archive's choice. */
-static int remove_tree(struct ext4_writer *writer, struct ext4_node *top,
-		       struct error *err)
+int ext4_tree_remove(struct ext4_writer *writer, struct ext4_node *top,
+		     struct error *err)
 {
 	struct ext4_node *node = top, *parent;
 
@@ -133,6 +140,56 @@ static int remove_tree(struct ext4_writer *writer, struct ext4_node *top,
 		node = parent;
 	} while (node);
 	return 0;
+}
+
+/* The next one in order that is not beneath node; NULL after the last. */
+static struct ext4_node *next_after(struct ext4_node *node,
+				    const struct ext4_node *top)
+{
+	while (node != top) {
+		struct ext4_node *parent = node->parent;
+
+		if (node->siblings.next != &parent->children)
+			return LIST_ENTRY(node->siblings.next, struct ext4_node,
+					  siblings);
+		node = parent;
+	}
+	return NULL;
+}
+
+int ext4_tree_remove_lower(struct ext4_writer *writer, struct ext4_node *top,
+			   struct error *err)
+{
+	struct ext4_node *node = top, *next;
+
+	while (node) {
+		if (node->ino == EXT4_LOST_FOUND_INO) {
+			next = next_after(node, top);
+		} else if (node != top && node->layer != writer->layer) {
+			next = next_after(node, top);
+			if (ext4_tree_remove(writer, node, err) < 0)
+				return -1;
+		} else if (!list_empty(&node->children)) {
+			next = LIST_ENTRY(node->children.next, struct ext4_node,
+					  siblings);
+		} else {
+			next = next_after(node, top);
+		}
+		node = next;
+	}
+	return 0;
+}
+
+void ext4_tree_keep_target(struct ext4_writer *writer, struct ext4_node *node,
+			   const char *target)
+{
+	size_t bytes = strlen(target) + 1;
+
+	/* what is not kept leads nowhere */
+	if (!writer->follows || bytes > TARGETS_MAX - writer->target_bytes)
+		return;
+	node->target = xstrdup(target);
+	writer->target_bytes += bytes;
 }
 
 static int make_folder(struct ext4_writer *writer, struct ext4_node *node,
@@ -174,6 +231,7 @@ void ext4_tree_release(struct ext4_writer *writer)
 		while (node) {
 			struct ext4_node *next = node->bucket_next;
 
+			free(node->target);
 			free(node);
 			node = next;
 		}
@@ -182,76 +240,59 @@ void ext4_tree_release(struct ext4_writer *writer)
 	free(writer->root);
 }
 
-struct ext4_node *ext4_tree_find(struct ext4_writer *writer, const char *path)
+struct ext4_node *ext4_tree_add_folder(struct ext4_writer *writer,
+				       struct ext4_node *parent,
+				       const char *name, size_t len,
+				       struct error *err)
 {
-	struct ext4_node *node = writer->root;
+	struct ext4_node *node =
+		node_new(writer, parent, name, len, EXT2_FT_DIR);
 
-	while (node && *path) {
-		size_t len = strcspn(path, "/");
-
-		node = child(writer, node, path, len);
-		path += len + (path[len] == '/');
-	}
+	if (make_folder(writer, node, 0755, err) < 0)
+		return NULL;
+	writer->stats.files++;
 	return node;
 }
 
-static struct ext4_node *parent_of(struct ext4_writer *writer, const char *path,
-				   size_t *name_at, struct error *err)
+/* With all its parents: they are not removed with what lies below. */
+static struct ext4_node *touch(struct ext4_writer *writer,
+			       struct ext4_node *node)
 {
-	struct ext4_node *node = writer->root, *next;
-	const char *part = path;
-
-	for (;;) {
-		size_t len = strcspn(part, "/");
-
-		if (part[len] == '\0')
-			break;
-		next = child(writer, node, part, len);
-		if (next && next->type != EXT2_FT_DIR) {
-			error_set(err, 0,
-				  next->type == EXT2_FT_SYMLINK
-					  ? "it lies behind a symbolic link"
-					  : "its parent is not a folder");
-			return NULL;
-		}
-		if (!next) {
-			next = node_new(writer, node, part, len, EXT2_FT_DIR);
-			if (make_folder(writer, next, 0755, err) < 0)
-				return NULL;
-			writer->stats.files++;
-		}
-		node = next;
-		part += len + 1;
-	}
-	*name_at = (size_t)(part - path);
+	for (struct ext4_node *up = node; up && up->layer != writer->layer;
+	     up = up->parent)
+		up->layer = writer->layer;
 	return node;
 }
 
 struct ext4_node *ext4_tree_make(struct ext4_writer *writer, const char *path,
 				 uint8_t type, struct error *err)
 {
-	struct ext4_node *parent, *old;
-	size_t name_at = 0;
+	struct ext4_walk walk;
+	struct ext4_node *old;
 
 	if (!*path) {
 		if (type != EXT2_FT_DIR) {
 			error_set(err, 0, "the root must be a folder");
 			return NULL;
 		}
-		return writer->root;
+		return touch(writer, writer->root);
 	}
-	parent = parent_of(writer, path, &name_at, err);
-	if (!parent)
+	if (ext4_path_walk(writer, path, EXT4_WALK_MAKE, &walk, err) < 0)
 		return NULL;
-	old = child(writer, parent, path + name_at, strlen(path + name_at));
+	old = ext4_tree_child(writer, walk.parent, walk.name,
+			      strlen(walk.name));
 	if (old && old->type == EXT2_FT_DIR && type == EXT2_FT_DIR)
-		return old;
+		return touch(writer, old);
 	if (old && old->ino == EXT4_LOST_FOUND_INO) {
 		error_set(err, 0, "lost+found must be a folder");
 		return NULL;
 	}
-	if (old && remove_tree(writer, old, err) < 0)
+	if (old && ext4_tree_remove(writer, old, err) < 0)
 		return NULL;
-	return node_new(writer, parent, path + name_at, strlen(path + name_at),
-			type);
+	if (writer->node_count >= NAMES_MAX) {
+		error_set(err, ENOSPC, "there are more than 2 million names");
+		return NULL;
+	}
+	return touch(writer, node_new(writer, walk.parent, walk.name,
+				      strlen(walk.name), type));
 }

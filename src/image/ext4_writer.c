@@ -77,27 +77,31 @@ static int type_of(uint32_t mode, uint8_t *type, struct error *err)
 }
 
 /* The name and an inode for it; attributes are the caller's next step. */
-static int claim(struct ext4_writer *writer, const struct ext4_entry *entry,
-		 ext2_ino_t *ino, struct error *err)
+static struct ext4_node *claim(struct ext4_writer *writer,
+			       const struct ext4_entry *entry,
+			       struct error *err)
 {
 	struct ext4_node *node;
 	uint8_t type = EXT2_FT_UNKNOWN;
 
-	if (writer->file.open)
-		return error_set(err, 0, "a file is still being written");
+	if (writer->file.open) {
+		error_set(err, 0, "a file is still being written");
+		return NULL;
+	}
 	if (type_of(entry->attr.mode, &type, err) < 0)
-		return -1;
+		return NULL;
 	node = ext4_tree_make(writer, entry->path, type, err);
 	if (!node)
-		return -1;
+		return NULL;
 	if (!node->ino) {
 		if (ext4_inode_take(writer, type == EXT2_FT_DIR, &node->ino,
 				    err) < 0)
-			return -1;
+			return NULL;
 		writer->stats.files++;
+	} else if (ext4_xattr_clear(writer, node->ino, err) < 0) {
+		return NULL;
 	}
-	*ino = node->ino;
-	return 0;
+	return node;
 }
 
 static int put_slow_link(struct ext4_writer *writer, ext2_ino_t ino,
@@ -138,30 +142,23 @@ int ext4_writer_add(struct ext4_writer *writer, const struct ext4_entry *entry,
 		    struct error *err)
 {
 	struct ext2_inode_large inode;
-	ext2_ino_t ino = 0;
+	struct ext4_node *node = claim(writer, entry, err);
+	ext2_ino_t ino;
 
-	if (claim(writer, entry, &ino, err) < 0)
+	if (!node)
 		return -1;
+	ino = node->ino;
 	ext4_inode_fill(&inode, &entry->attr);
-	if (S_ISLNK(entry->attr.mode) &&
-	    put_link(writer, ino, entry->target, &inode, err) < 0)
-		return -1;
+	if (S_ISLNK(entry->attr.mode)) {
+		if (put_link(writer, ino, entry->target, &inode, err) < 0)
+			return -1;
+		ext4_tree_keep_target(writer, node, entry->target);
+	}
 	if (S_ISREG(entry->attr.mode)) {
 		struct ext4_map none = { 0 };
 
 		if (ext4_map_store(writer, &none, ino, &inode, err) < 0)
 			return -1;
-	}
-	if (S_ISDIR(entry->attr.mode)) {
-		struct ext2_inode_large old;
-
-		/* Attributes of a folder that came before stay its own. */
-		if (ext4_inode_read(writer, ino, &old, err) < 0)
-			return -1;
-		inode.i_file_acl = old.i_file_acl;
-		inode.osd2.linux2.l_i_file_acl_high =
-			old.osd2.linux2.l_i_file_acl_high;
-		inode.i_blocks = old.i_blocks;
 	}
 	if (ext4_inode_write(writer, ino, &inode, err) < 0)
 		return -1;
@@ -171,7 +168,7 @@ int ext4_writer_add(struct ext4_writer *writer, const struct ext4_entry *entry,
 int ext4_writer_link(struct ext4_writer *writer, const char *path,
 		     const char *target, struct error *err)
 {
-	struct ext4_node *to = ext4_tree_find(writer, target), *node;
+	struct ext4_node *to = ext4_path_find(writer, target), *node;
 	struct ext2_inode_large inode;
 	ext2_ino_t ino;
 	uint8_t type;
@@ -182,7 +179,7 @@ int ext4_writer_link(struct ext4_writer *writer, const char *path,
 				 "in the archive before it");
 	if (to->type == EXT2_FT_DIR)
 		return error_set(err, 0, "it is a hard link to a folder");
-	if (ext4_tree_find(writer, path) == to)
+	if (ext4_path_find(writer, path) == to)
 		return 0;
 	ino = to->ino;
 	type = to->type;
@@ -201,12 +198,42 @@ int ext4_writer_link(struct ext4_writer *writer, const char *path,
 	return 0;
 }
 
+void ext4_writer_begin_layer(struct ext4_writer *writer)
+{
+	writer->follows = true;
+	writer->layer++;
+}
+
+int ext4_writer_whiteout(struct ext4_writer *writer, const char *path,
+			 struct error *err)
+{
+	struct ext4_node *node = ext4_path_find(writer, path);
+
+	if (!node || node->ino == EXT4_LOST_FOUND_INO)
+		return 0;
+	if (node->layer == writer->layer || !node->parent)
+		return ext4_tree_remove_lower(writer, node, err);
+	return ext4_tree_remove(writer, node, err);
+}
+
+int ext4_writer_opaque(struct ext4_writer *writer, const char *path,
+		       struct error *err)
+{
+	struct ext4_walk walk;
+
+	if (ext4_path_walk(writer, path, EXT4_WALK_FIND, &walk, err) < 0)
+		return -1;
+	return walk.parent ? ext4_tree_remove_lower(writer, walk.parent, err)
+			   : 0;
+}
+
 int ext4_writer_file_begin(struct ext4_writer *writer,
 			   const struct ext4_entry *entry, uint64_t size,
 			   enum ext4_layout layout, struct error *err)
 {
 	struct ext4_file *file = &writer->file;
 	uint64_t blocks = size / EXT4_BLOCK + (size % EXT4_BLOCK != 0);
+	struct ext4_node *node;
 
 	if (blocks > ext2fs_blocks_count(writer->fs->super))
 		return error_set(err, ENOSPC,
@@ -214,8 +241,10 @@ int ext4_writer_file_begin(struct ext4_writer *writer,
 	if (layout == EXT4_DENSE &&
 	    blocks > ext2fs_free_blocks_count(writer->fs->super))
 		return error_set(err, ENOSPC, "the image has no room for it");
-	if (claim(writer, entry, &file->ino, err) < 0)
+	node = claim(writer, entry, err);
+	if (!node)
 		return -1;
+	file->ino = node->ino;
 	ext4_inode_fill(&file->inode, &entry->attr);
 	if (ext2fs_inode_size_set(writer->fs, (struct ext2_inode *)&file->inode,
 				  (ext2_off64_t)size) != 0)

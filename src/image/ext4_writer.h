@@ -54,6 +54,21 @@ struct ext4_writer *ext4_writer_new(int fd, uint64_t bytes, const char *label,
 void ext4_writer_free(struct ext4_writer *writer);
 
 /*
+ * Before each layer of an image that has several. From the first call on,
+ * names behind symbolic links go where these lead, within the image.
+ */
+void ext4_writer_begin_layer(struct ext4_writer *writer);
+/*
+ * What a lower layer has at path goes away; what the current one has put there
+ * stays. Nothing there is fine.
+ */
+int ext4_writer_whiteout(struct ext4_writer *writer, const char *path,
+			 struct error *err);
+/* The same for all in the folder of path, whose last part does not matter. */
+int ext4_writer_opaque(struct ext4_writer *writer, const char *path,
+		       struct error *err);
+
+/*
  * A directory, symbolic link, device, FIFO, socket, or an empty regular file.
  * An existing directory only takes the new attributes.
  */

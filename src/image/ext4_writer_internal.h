@@ -21,9 +21,11 @@ struct ext4_node {
 	struct list siblings; /* in parent->children */
 	struct list children; /* of a directory */
 	struct list dirs;     /* in writer->dirs, directories only */
+	char *target; /* of a symbolic link, owned; NULL when not kept */
 	uint32_t child_count, subdir_count;
 	ext2_ino_t ino;
-	uint8_t type; /* EXT2_FT_… */
+	uint16_t layer; /* the last one that had it or something beneath it */
+	uint8_t type;   /* EXT2_FT_… */
 	uint8_t name_len;
 	char name[];
 };
@@ -56,7 +58,10 @@ struct ext4_writer {
 	struct ext4_node *root;
 	struct ext4_node **buckets; /* owned; nodes by (parent, name) */
 	size_t bucket_count, node_count;
-	struct list dirs; /* every directory */
+	size_t target_bytes; /* of links, kept in memory */
+	struct list dirs;    /* every directory */
+	uint16_t layer;
+	bool follows; /* links on the way to a name */
 	ext2_ino_t next_ino;
 	uint64_t next_block;
 	struct ext4_file file;
@@ -73,11 +78,51 @@ int ext4_format(struct ext4_writer *writer, uint64_t bytes, const char *label,
 /* ext4_tree.c: names in memory */
 int ext4_tree_init(struct ext4_writer *writer, struct error *err);
 void ext4_tree_release(struct ext4_writer *writer);
-/* NULL without an error when there is none. Never follows a link. */
-struct ext4_node *ext4_tree_find(struct ext4_writer *writer, const char *path);
+/* NULL when there is none. */
+struct ext4_node *ext4_tree_child(struct ext4_writer *writer,
+				  const struct ext4_node *parent,
+				  const char *name, size_t len);
 /* A new name; missing parents are made, an older name there is removed. */
 struct ext4_node *ext4_tree_make(struct ext4_writer *writer, const char *path,
 				 uint8_t type, struct error *err);
+/* A folder for which no entry came. */
+struct ext4_node *ext4_tree_add_folder(struct ext4_writer *writer,
+				       struct ext4_node *parent,
+				       const char *name, size_t len,
+				       struct error *err);
+/* Remembers where a link leads, for names behind it. */
+void ext4_tree_keep_target(struct ext4_writer *writer, struct ext4_node *node,
+			   const char *target);
+/* All of it, or all that the current layer has not touched. */
+int ext4_tree_remove(struct ext4_writer *writer, struct ext4_node *node,
+		     struct error *err);
+int ext4_tree_remove_lower(struct ext4_writer *writer, struct ext4_node *node,
+			   struct error *err);
+
+/* ext4_path.c: the way to a name */
+enum ext4_walk_mode {
+	EXT4_WALK_FIND,
+	EXT4_WALK_MAKE, /* missing folders are made */
+};
+
+#define EXT4_WALK_MAX 8192
+
+struct ext4_walk {
+	char text[EXT4_WALK_MAX]; /* what is left of the path */
+	const char *name;         /* the last part of it; in text */
+	struct ext4_node *parent; /* NULL: there is none */
+};
+
+/*
+ * path is not "". In writer->follows links are followed within the image, as
+ * a chroot would, but never the last part; otherwise a link on the way is an
+ * error when making, and leads nowhere when finding.
+ */
+int ext4_path_walk(struct ext4_writer *writer, const char *path,
+		   enum ext4_walk_mode mode, struct ext4_walk *walk,
+		   struct error *err);
+/* NULL without an error when there is none. */
+struct ext4_node *ext4_path_find(struct ext4_writer *writer, const char *path);
 
 /* ext4_inode.c */
 int ext4_inode_take(struct ext4_writer *writer, bool is_dir, ext2_ino_t *ino,
@@ -129,5 +174,8 @@ size_t ext4_dirent_size(uint8_t name_len);
 void ext4_dirent_close(ext2_filsys fs, uint8_t *block, size_t last);
 
 /* ext4_xattr.c */
+/* The inode, which has been written before, loses all of them. */
+int ext4_xattr_clear(struct ext4_writer *writer, ext2_ino_t ino,
+		     struct error *err);
 int ext4_xattr_write(struct ext4_writer *writer, ext2_ino_t ino,
 		     const struct ext4_entry *entry, struct error *err);

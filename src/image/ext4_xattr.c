@@ -58,6 +58,27 @@ static int set_all(struct ext2_xattr_handle *handle,
 	return 0;
 }
 
+int ext4_xattr_clear(struct ext4_writer *writer, ext2_ino_t ino,
+		     struct error *err)
+{
+	uint8_t empty[256] = { 0 };
+	struct ext2_inode_large inode;
+	blk64_t block;
+	errcode_t code;
+
+	if (ext4_inode_read(writer, ino, &inode, err) < 0)
+		return -1;
+	block = ext2fs_file_acl_block(writer->fs, (struct ext2_inode *)&inode);
+	if (block) {
+		ext2fs_block_alloc_stats2(writer->fs, block, -1);
+		block_store_punch(writer->store, block * EXT4_BLOCK,
+				  EXT4_BLOCK);
+	}
+	code = ext2fs_write_inode_full(
+		writer->fs, ino, (struct ext2_inode *)empty, sizeof(empty));
+	return code ? ext4_fail(err, code, "writing an inode") : 0;
+}
+
 int ext4_xattr_write(struct ext4_writer *writer, ext2_ino_t ino,
 		     const struct ext4_entry *entry, struct error *err)
 {

@@ -19,8 +19,9 @@
 #include "base/text.h"
 #include "image/ext4_writer.h"
 #include "image/layer_acl.h"
-#include "tar/tar_path.h"
 #include "image/tar_stream.h"
+#include "image/whiteout.h"
+#include "tar/tar_path.h"
 
 #define XATTRS_MAX 64
 #define PROGRESS_STEP (16ull << 20)
@@ -29,6 +30,7 @@ struct layer {
 	struct archive *archive;
 	struct tar_stream *stream;
 	struct ext4_writer *writer;
+	enum layer_kind kind;
 	struct error *err;
 	uint64_t entries, shown;
 	layer_progress_fn *progress;
@@ -187,13 +189,53 @@ static int put_file(struct layer *layer, struct archive_entry *from,
 	return ext4_writer_file_end(layer->writer, layer->err);
 }
 
+/* Some tools write "/usr/bin" into their layers; it means the same. */
+static int take_path(const struct layer *layer, const char *name,
+		     char path[TAR_PATH_MAX])
+{
+	if (layer->kind == LAYER_OF_MANY && name[0] == '/') {
+		name += strspn(name, "/");
+		if (!*name)
+			name = "./";
+	}
+	return tar_path_normalise(name, strlen(name), path, layer->err);
+}
+
 static int put_hard_link(struct layer *layer, const char *target)
 {
 	char inside[TAR_PATH_MAX];
 
-	if (tar_path_normalise(target, strlen(target), inside, layer->err) < 0)
+	if (take_path(layer, target, inside) < 0)
 		return error_prefix(layer->err, "the target of its hard link");
 	return ext4_writer_link(layer->writer, layer->path, inside, layer->err);
+}
+
+/* 1 when the entry was no entry but said what is gone. */
+static int take_whiteout(struct layer *layer)
+{
+	enum whiteout_kind kind;
+	char gone[TAR_PATH_MAX];
+
+	if (layer->kind != LAYER_OF_MANY)
+		return 0;
+	if (whiteout_parse(layer->path, &kind, gone, layer->err) < 0)
+		return -1;
+	switch (kind) {
+	case WHITEOUT_NONE:
+		return 0;
+	case WHITEOUT_IGNORED:
+		return 1;
+	case WHITEOUT_NAME:
+		return ext4_writer_whiteout(layer->writer, gone, layer->err) < 0
+			       ? -1
+			       : 1;
+	case WHITEOUT_OPAQUE:
+		return ext4_writer_opaque(layer->writer, layer->path,
+					  layer->err) < 0
+			       ? -1
+			       : 1;
+	}
+	return 0;
 }
 
 static int put_entry(struct layer *layer, struct archive_entry *from)
@@ -202,11 +244,15 @@ static int put_entry(struct layer *layer, struct archive_entry *from)
 	const char *hard_link = archive_entry_hardlink(from);
 	struct ext4_entry entry = { .path = layer->path,
 				    .xattrs = layer->xattrs };
+	int gone;
 
 	if (!name)
 		return error_set(layer->err, 0, "its name cannot be read");
-	if (tar_path_normalise(name, strlen(name), layer->path, layer->err) < 0)
+	if (take_path(layer, name, layer->path) < 0)
 		return -1;
+	gone = take_whiteout(layer);
+	if (gone)
+		return gone < 0 ? -1 : 0;
 	if (hard_link)
 		return put_hard_link(layer, hard_link);
 	if (collect_xattrs(layer, from) < 0 ||
@@ -310,14 +356,18 @@ int layer_warm_up(struct error *err)
 	return 0;
 }
 
-int layer_unpack(struct tar_stream *stream, struct ext4_writer *writer,
-		 layer_progress_fn *progress, void *ctx, struct error *err)
+int layer_unpack(struct tar_stream *stream, enum layer_kind kind,
+		 struct ext4_writer *writer, layer_progress_fn *progress,
+		 void *ctx, struct error *err)
 {
 	AUTO_FREE struct layer *layer = xcalloc(1, sizeof(*layer));
 	int result;
 
 	layer->stream = stream;
+	layer->kind = kind;
 	layer->writer = writer;
+	if (kind == LAYER_OF_MANY)
+		ext4_writer_begin_layer(writer);
 	layer->err = err;
 	layer->progress = progress;
 	layer->progress_ctx = ctx;

@@ -22,6 +22,12 @@ typedef void layer_progress_fn(void *ctx, uint64_t bytes, uint64_t entries);
  * that first use, on bytes of our own, for before the confinement.
  */
 int layer_warm_up(struct error *err);
+enum layer_kind {
+	LAYER_WHOLE,   /* a tar that is all there is; names are only names */
+	LAYER_OF_MANY, /* whiteouts count, and links on the way are followed */
+};
+
 /* Reads the stream to its very end, so that its digest covers all of it. */
-int layer_unpack(struct tar_stream *stream, struct ext4_writer *writer,
-		 layer_progress_fn *progress, void *ctx, struct error *err);
+int layer_unpack(struct tar_stream *stream, enum layer_kind kind,
+		 struct ext4_writer *writer, layer_progress_fn *progress,
+		 void *ctx, struct error *err);

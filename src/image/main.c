@@ -4,7 +4,8 @@
  *
  * Short-lived, one job for each run. Descriptors: 0 input, 1 result (one JSON
  * line), 2 errors, 4 output (an empty regular file, read and write), 5 progress
- * lines "BYTES ENTRIES" where it is open. Confined before the first byte of
+ * lines "BYTES ENTRIES" where it is open ("LAYER BYTES" of the job layers,
+ * whose input is described in layers.h). Confined before the first byte of
  * input is read.
  */
 #include <errno.h>
@@ -22,6 +23,7 @@
 #include "base/text.h"
 #include "image/ext4_writer.h"
 #include "image/layer.h"
+#include "image/layers.h"
 #include "image/profile.h"
 #include "image/tar_stream.h"
 #include "image/unpack.h"
@@ -35,6 +37,7 @@ enum {
 struct options {
 	uint64_t size_bytes;
 	const char *label;
+	struct layers layers;
 };
 
 static int check_output(struct error *err)
@@ -70,6 +73,11 @@ static void show_progress(void *ctx, uint64_t bytes, uint64_t entries)
 		return;
 }
 
+static void show_layer(size_t layer, uint64_t bytes)
+{
+	show_progress(NULL, layer, bytes);
+}
+
 static int make_image(struct tar_stream *stream, const struct options *options,
 		      struct ext4_stats *stats, struct error *err)
 {
@@ -79,7 +87,8 @@ static int make_image(struct tar_stream *stream, const struct options *options,
 
 	if (!writer)
 		return -1;
-	result = layer_unpack(stream, writer, show_progress, NULL, err);
+	result = layer_unpack(stream, LAYER_WHOLE, writer, show_progress, NULL,
+			      err);
 	if (result == 0)
 		result = ext4_writer_finish(writer, stats, err);
 	ext4_writer_free(writer);
@@ -101,11 +110,16 @@ static int report(struct tar_stream *stream, const struct ext4_stats *stats,
 	return say(line, err);
 }
 
-static int job_ext4(const struct options *options, struct error *err)
+/* Room for headers and for what a sparse file does not take. */
+static uint64_t tar_limit(const struct options *options)
 {
-	/* Room for headers and for what a sparse file does not take. */
-	struct tar_stream *stream = tar_stream_new(
-		STDIN_FILENO, NULL, 0, 2 * options->size_bytes + (1ull << 30));
+	return 2 * options->size_bytes + (1ull << 30);
+}
+
+static int job_ext4(struct options *options, struct error *err)
+{
+	struct tar_stream *stream =
+		tar_stream_new(STDIN_FILENO, NULL, 0, tar_limit(options));
 	struct ext4_stats stats = { 0 };
 	int result = -1;
 
@@ -116,14 +130,55 @@ static int job_ext4(const struct options *options, struct error *err)
 	return result;
 }
 
-static int job_vmlinux(const struct options *options, struct error *err)
+static int fill_from_layers(struct options *options, struct ext4_stats *stats,
+			    struct error *err)
+{
+	struct ext4_writer *writer = ext4_writer_new(
+		OUTPUT_FD, options->size_bytes, options->label, err);
+	int result;
+
+	if (!writer)
+		return -1;
+	result = layers_unpack(&options->layers, tar_limit(options), writer,
+			       show_layer, err);
+	if (result == 0)
+		result = ext4_writer_finish(writer, stats, err);
+	ext4_writer_free(writer);
+	return result;
+}
+
+/* Says which layer is to blame, so that a damaged copy is fetched again. */
+static int job_layers(struct options *options, struct error *err)
+{
+	struct ext4_stats stats = { 0 };
+	char line[320];
+
+	if (layer_warm_up(err) < 0 || profile_enter(err) < 0)
+		return -1;
+	options->layers.bad = options->layers.count;
+	if (fill_from_layers(options, &stats, err) < 0) {
+		text_format(line, sizeof(line), "{\"bad_layer\":%zu}\n",
+			    options->layers.bad);
+		if (options->layers.bad < options->layers.count)
+			(void)say(line, NULL);
+		return -1;
+	}
+	text_format(line, sizeof(line),
+		    "{\"files\":%" PRIu64 ",\"bytes\":%" PRIu64
+		    ",\"blocks\":%" PRIu64 ",\"size\":%" PRIu64 "}\n",
+		    stats.files, stats.bytes, stats.blocks,
+		    options->size_bytes);
+	return say(line, err);
+}
+
+static int job_vmlinux(struct options *options, struct error *err)
 {
 	if (profile_enter(err) < 0)
 		return -1;
 	return unpack_kernel(STDIN_FILENO, OUTPUT_FD, err);
 }
 
-static int job_unpack(const struct options *options, struct error *err)
+static int job_unpack(struct options *options, struct error *err)
 {
 	if (profile_enter(err) < 0)
 		return -1;
@@ -132,9 +187,10 @@ static int job_unpack(const struct options *options, struct error *err)
 
 static const struct {
 	const char *name;
-	int (*run)(const struct options *options, struct error *err);
+	int (*run)(struct options *options, struct error *err);
 } jobs[] = {
 	{ "ext4", job_ext4 },       /* tar to ext4 image */
+	{ "layers", job_layers },   /* layers of an image to ext4 image */
 	{ "vmlinux", job_vmlinux }, /* bzImage to ELF */
 	{ "unpack", job_unpack },   /* one compressed file */
 };
@@ -146,6 +202,13 @@ static int parse_option(const char *name, const char *value,
 		return -1;
 	if (strcmp(name, "--label") == 0) {
 		options->label = value;
+		return 0;
+	}
+	if (strcmp(name, "--layer") == 0) {
+		if (options->layers.count == IMAGE_LAYERS_MAX ||
+		    !image_diff_id_is_valid(value))
+			return -1;
+		options->layers.diff_ids[options->layers.count++] = value;
 		return 0;
 	}
 	if (strcmp(name, "--size") != 0)
@@ -166,6 +229,8 @@ static int parse_options(char **args, struct options *options)
 static int usage(void)
 {
 	fputs("usage: bawn-image ext4 [--size BYTES|auto] [--label LABEL]\n"
+	      "       bawn-image layers [--size BYTES|auto] [--label LABEL] "
+	      "--layer DIFF_ID...\n"
 	      "       bawn-image vmlinux\n"
 	      "       bawn-image unpack\n",
 	      stderr);

@@ -25,7 +25,7 @@ struct tar_stream {
 	bool started;
 	struct archive *filter; /* owned; NULL for a plain tar */
 	EVP_MD_CTX *hash;       /* owned */
-	uint64_t total, limit;
+	uint64_t total, limit, input;
 };
 
 struct tar_stream *tar_stream_new(int fd, const void *bytes, size_t len,
@@ -69,11 +69,13 @@ static ssize_t read_some(struct tar_stream *stream, void *to, size_t max)
 			memcpy(to, stream->memory, part);
 		stream->memory += part;
 		stream->memory_left -= part;
+		stream->input += part;
 		return (ssize_t)part;
 	}
 	do
 		got = read(stream->fd, to, max);
 	while (got < 0 && errno == EINTR);
+	stream->input += got > 0 ? (uint64_t)got : 0;
 	return got;
 }
 
@@ -195,6 +197,11 @@ int64_t tar_stream_next(struct tar_stream *stream, const void **bytes,
 uint64_t tar_stream_bytes(const struct tar_stream *stream)
 {
 	return stream->total;
+}
+
+uint64_t tar_stream_bytes_read(const struct tar_stream *stream)
+{
+	return stream->input;
 }
 
 int tar_stream_digest(struct tar_stream *stream, char hex[TAR_STREAM_DIGEST],

@@ -28,6 +28,8 @@ void tar_stream_free(struct tar_stream *stream);
 int64_t tar_stream_next(struct tar_stream *stream, const void **bytes,
 			struct error *err);
 uint64_t tar_stream_bytes(const struct tar_stream *stream);
+/* Of the input, packed as it is. */
+uint64_t tar_stream_bytes_read(const struct tar_stream *stream);
 /* After the last piece. Lower-case hex. */
 int tar_stream_digest(struct tar_stream *stream, char hex[TAR_STREAM_DIGEST],
 		      struct error *err);

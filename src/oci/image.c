@@ -251,6 +251,12 @@ int image_run_from_json(const json_t *json, struct image_run *run,
 	return 0;
 }
 
+bool image_diff_id_is_valid(const char *text)
+{
+	return digest_name_is_valid(text) &&
+	       strcmp(digest_name_algorithm(text), "sha256") == 0;
+}
+
 static int take_layers(const json_t *json, struct image *image,
 		       struct error *err)
 {
@@ -265,7 +271,7 @@ static int take_layers(const json_t *json, struct image *image,
 			json_string_value(json_array_get(diff_ids, i));
 		struct image_descriptor layer;
 
-		if (!diff_id || !digest_name_is_valid(diff_id))
+		if (!diff_id || !image_diff_id_is_valid(diff_id))
 			return error_set(err, 0, "a diff_id is malformed");
 		if (image_descriptor_from_json(json_array_get(layers, i),
 					       &layer, err) < 0 ||

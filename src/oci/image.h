@@ -9,6 +9,7 @@
 #pragma once
 
 #include <jansson.h>
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -75,6 +76,8 @@ int image_descriptor_from_json(const json_t *json,
 /* Copies a list of texts; null is an empty one. what is for the error. */
 int image_words_from_json(const json_t *json, const char *what, char ***words,
 			  struct error *err);
+/* Of an unpacked layer: nobody names these by anything but SHA-256. */
+bool image_diff_id_is_valid(const char *text);
 /* Grows both lists of layers by one. -1 when there are too many. */
 int image_add_layer(struct image *image,
 		    const struct image_descriptor *descriptor,

@@ -273,7 +273,7 @@ static int take_diff_ids(const json_t *json, struct image *image,
 	for (size_t i = 0; i < image->layer_count; i++) {
 		const char *text = json_string_value(json_array_get(list, i));
 
-		if (!text || !digest_name_is_valid(text))
+		if (!text || !image_diff_id_is_valid(text))
 			return error_set(err, 0, "a diff_id is malformed");
 		text_copy(image->diff_ids[i], DIGEST_NAME_MAX, text);
 	}

@@ -54,7 +54,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	if (!writer)
 		abort();
 	stream = tar_stream_new(-1, copy, size, 2 * IMAGE_BYTES);
-	if (layer_unpack(stream, writer, NULL, NULL, &err) == 0)
+	if (layer_unpack(stream, LAYER_WHOLE, writer, NULL, NULL, &err) == 0)
 		(void)ext4_writer_finish(writer, &stats, &err);
 	else if (!err.text[0])
 		abort(); /* a failure has to say why */
