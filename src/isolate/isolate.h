@@ -48,6 +48,12 @@ struct isolate_argument {
 	uint64_t mask, value; /* allowed when (argument & mask) == value */
 };
 
+/* A call that is answered with an error where others would kill. */
+struct isolate_refusal {
+	struct isolate_argument when; /* a row of its own */
+	int error;                    /* errno value */
+};
+
 /* Copied into the private root: for files that the user cannot walk to. */
 struct isolate_copy {
 	const char
@@ -74,6 +80,10 @@ struct isolate_profile {
 	 * system call are alternatives; or NULL */
 	const struct isolate_argument *arguments;
 	const struct isolate_copy *copies; /* or NULL */
+	/* ends in one without a syscall; or NULL */
+	const struct isolate_refusal *refusals;
+	/* TCP may be used: newer versions of Landlock would forbid it too */
+	bool network;
 };
 
 /* What could be applied here; names of layers for `doctor`. */

@@ -136,18 +136,19 @@ static int add_path(int ruleset, const struct isolate_path *path,
 	return 0;
 }
 
-int landlock_restrict(const struct isolate_path *paths, struct error *err)
+int landlock_restrict(const struct isolate_profile *profile, struct error *err)
 {
 	struct ruleset_attr attr = { 0 };
 	size_t attr_size = sizeof(attr.handled_fs);
 	AUTO_CLOSE int ruleset = -1;
+	const struct isolate_path *paths = profile->paths;
 	int abi = landlock_abi();
 
 	if (!abi)
 		return error_set(err, errno, "Landlock");
 	attr.handled_fs = handled_rights(abi);
 	if (abi >= 4) {
-		attr.handled_net = NET_ALL;
+		attr.handled_net = profile->network ? 0 : NET_ALL;
 		attr_size = 2 * sizeof(uint64_t);
 	}
 	if (abi >= 6) {

@@ -87,6 +87,25 @@ static int answer_enosys(scmp_filter_ctx filter, const char *name,
 	return 0;
 }
 
+static int refuse(scmp_filter_ctx filter, const struct isolate_refusal *rule,
+		  struct error *err)
+{
+	struct scmp_arg_cmp compare =
+		SCMP_CMP(rule->when.index, SCMP_CMP_MASKED_EQ, rule->when.mask,
+			 rule->when.value);
+	int number = number_of(rule->when.syscall), failed;
+
+	if (number < 0)
+		return 0;
+	failed = seccomp_rule_add_array(filter,
+					SCMP_ACT_ERRNO((unsigned)rule->error),
+					number, 1, &compare);
+	if (failed < 0)
+		return error_set(err, -failed, "seccomp rule for %s",
+				 rule->when.syscall);
+	return 0;
+}
+
 static int add_rules(scmp_filter_ctx filter,
 		     const struct isolate_profile *profile, struct error *err)
 {
@@ -103,6 +122,11 @@ static int add_rules(scmp_filter_ctx filter,
 	}
 	for (name = profile->syscalls_enosys; name && *name; name++) {
 		if (answer_enosys(filter, *name, err) < 0)
+			return -1;
+	}
+	for (const struct isolate_refusal *rule = profile->refusals;
+	     rule && rule->when.syscall; rule++) {
+		if (refuse(filter, rule, err) < 0)
 			return -1;
 	}
 	return answer_enosys(filter, "clone3", err);

@@ -4,8 +4,10 @@
  */
 #pragma once
 
+#include <errno.h>
 #include <fcntl.h>
 #include <sys/prctl.h>
+#include <sys/socket.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -39,6 +41,10 @@ static const struct isolate_argument call_rules[] = {
 	{ "tgkill", 0, 0xffffffff, ISOLATE_OWN_PID },
 	{ NULL, 0, 0, 0 },
 };
+static const struct isolate_refusal call_refusals[] = {
+	{ { "socket", 0, 0xffffffff, AF_UNIX }, EAFNOSUPPORT },
+	{ .error = 0 },
+};
 static const struct isolate_path no_paths[] = { NO_PATHS };
 
 static char folder[64]; /* the test's own, readable by everybody */
@@ -52,6 +58,7 @@ static struct isolate_profile profile(void)
 		.syscalls = calls,
 		.syscalls_enosys = probed_calls,
 		.arguments = call_rules,
+		.refusals = call_refusals,
 	};
 }
 

@@ -176,6 +176,14 @@ static void a_call_passes_with_the_listed_argument_only(void)
 	CHECK(confinement_child(signal_other_body) == KILLED_BY_SECCOMP);
 }
 
+CALL_BODY(socket_unix, SYS_socket, AF_UNIX, SOCK_STREAM, 0)
+
+static void a_refused_argument_is_an_error_and_others_kill(void)
+{
+	CHECK(confinement_child(socket_unix_body) == REFUSED);
+	CHECK(confinement_child(socket_body) == KILLED_BY_SECCOMP);
+}
+
 static void *thread_main(void *ran)
 {
 	*(int *)ran = 1;
@@ -301,6 +309,7 @@ static void run_all(void)
 	RUN(a_clone_into_a_namespace_kills_and_clone3_does_not_exist);
 	RUN(a_probed_call_does_not_exist);
 	RUN(a_call_passes_with_the_listed_argument_only);
+	RUN(a_refused_argument_is_an_error_and_others_kill);
 	RUN(threads_start_without_clone3);
 	if (report.user_namespaces) {
 		RUN(a_network_namespace_has_nothing_but_loopback);
