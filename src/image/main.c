@@ -5,7 +5,8 @@
  * Short-lived, one job for each run. Descriptors: 0 input, 1 result (one JSON
  * line), 2 errors, 4 output (an empty regular file, read and write), 5 progress
  * lines "BYTES ENTRIES" where it is open ("LAYER BYTES" of the job layers,
- * whose input is described in layers.h). Confined before
+ * whose input is described in layers.h). The jobs load and save ask their
+ * starter for files instead (talk.h). Confined before
  * the first byte of input is read.
  */
 #include <errno.h>
@@ -22,11 +23,15 @@
 #include "base/log.h"
 #include "base/text.h"
 #include "image/ext4_writer.h"
+#include "image/hash.h"
 #include "image/layer.h"
 #include "image/layers.h"
+#include "image/load.h"
 #include "image/profile.h"
+#include "image/save.h"
 #include "image/tar_stream.h"
 #include "image/unpack.h"
+#include "oci/archive_names.h"
 
 enum {
 	OUTPUT_FD = 4,
@@ -38,6 +43,8 @@ struct options {
 	uint64_t size_bytes;
 	const char *label;
 	struct layers layers;
+	size_t number; /* of an image in an archive */
+	bool folder;   /* the archive is one */
 };
 
 static int check_output(struct error *err)
@@ -153,6 +160,8 @@ static int job_layers(struct options *options, struct error *err)
 	struct ext4_stats stats = { 0 };
 	char line[320];
 
+	/* OpenSSL reads its configuration here. */
+	hash_free(hash_new("sha256"));
 	if (layer_warm_up(err) < 0 || profile_enter(err) < 0)
 		return -1;
 	options->layers.bad = options->layers.count;
@@ -185,6 +194,34 @@ static int job_unpack(struct options *options, struct error *err)
 	return unpack_file(STDIN_FILENO, OUTPUT_FD, err);
 }
 
+static int job_inflate(struct options *options, struct error *err)
+{
+	if (profile_enter(err) < 0)
+		return -1;
+	return unpack_stream(STDIN_FILENO, OUTPUT_FD, tar_limit(options), err);
+}
+
+static int job_load(struct options *options, struct error *err)
+{
+	hash_free(hash_new("sha256"));
+	if (profile_enter_talking(err) < 0)
+		return -1;
+	return load_image(options->folder ? LOAD_FOLDER : LOAD_TAR,
+			  options->number, err);
+}
+
+static int job_save(struct options *options, struct error *err)
+{
+	struct save *save = save_read_order(err);
+	int result = -1;
+
+	hash_free(hash_new("sha256"));
+	if (save && profile_enter_talking(err) == 0)
+		result = save_write(save, err);
+	save_free(save);
+	return result;
+}
+
 static const struct {
 	const char *name;
 	int (*run)(struct options *options, struct error *err);
@@ -194,6 +231,9 @@ static const struct {
 	{ "layers", job_layers, true },   /* layers of an image to ext4 image */
 	{ "vmlinux", job_vmlinux, true }, /* bzImage to ELF */
 	{ "unpack", job_unpack, true },   /* one compressed file */
+	{ "inflate", job_inflate, true }, /* one of any size */
+	{ "load", job_load, false },      /* an image from an archive */
+	{ "save", job_save, false },      /* an image into an archive */
 };
 
 static int parse_option(const char *name, const char *value,
@@ -210,6 +250,18 @@ static int parse_option(const char *name, const char *value,
 		    !image_diff_id_is_valid(value))
 			return -1;
 		options->layers.diff_ids[options->layers.count++] = value;
+		return 0;
+	}
+	if (strcmp(name, "--image") == 0) {
+		uint64_t number;
+
+		if (text_to_u64(value, 0, ARCHIVE_IMAGES_MAX, &number) < 0)
+			return -1;
+		options->number = (size_t)number;
+		return 0;
+	}
+	if (strcmp(name, "--from") == 0) {
+		options->folder = strcmp(value, "folder") == 0;
 		return 0;
 	}
 	if (strcmp(name, "--size") != 0)
@@ -233,7 +285,10 @@ static int usage(void)
 	      "       bawn-image layers [--size BYTES|auto] [--label LABEL] "
 	      "--layer DIFF_ID...\n"
 	      "       bawn-image vmlinux\n"
-	      "       bawn-image unpack\n",
+	      "       bawn-image unpack\n"
+	      "       bawn-image inflate\n"
+	      "       bawn-image load [--from tar|folder] [--image NUMBER]\n"
+	      "       bawn-image save <ORDER >ARCHIVE\n",
 	      stderr);
 	return EXIT_USAGE;
 }

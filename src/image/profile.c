@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "base/error.h"
+#include "image/talk.h"
 #include "isolate/isolate.h"
 
 #define NOBODY 65534 /* owns nothing; outputs came as descriptors */
@@ -56,20 +57,39 @@ static const char *const syscalls[] = {
 	NULL,
 };
 
-static const struct isolate_profile image_profile = {
-	.name = "bawn-image",
-	.namespaces = ISOLATE_NET | ISOLATE_IPC,
-	.paths = no_paths,
-	.syscalls = syscalls,
+/* On a socket that is there already; none can be made. */
+static const struct isolate_argument talking[] = {
+	{ "sendmsg", 0, UINT64_MAX, TALK_FD },
+	{ "recvmsg", 0, UINT64_MAX, TALK_FD },
+	{ "poll", 1, UINT64_MAX, 1 },
+	{ NULL, 0, 0, 0 },
 };
 
-int profile_enter(struct error *err)
+static int enter(const struct isolate_argument *arguments, struct error *err)
 {
+	const struct isolate_profile profile = {
+		.name = "bawn-image",
+		.namespaces = ISOLATE_NET | ISOLATE_IPC,
+		.paths = no_paths,
+		.syscalls = syscalls,
+		.arguments = arguments,
+	};
+
 	if (geteuid() == 0 &&
 	    isolate_drop_to(NOBODY, NOBODY, ISOLATE_NET | ISOLATE_IPC, err) < 0)
 		return -1;
 	/* No secrets here; and an undumpable process gets no namespace. */
 	if (isolate_early(0, err) < 0)
 		return -1;
-	return isolate_locked(&image_profile, err);
+	return isolate_locked(&profile, err);
+}
+
+int profile_enter(struct error *err)
+{
+	return enter(NULL, err);
+}
+
+int profile_enter_talking(struct error *err)
+{
+	return enter(talking, err);
 }

@@ -5,12 +5,12 @@
  */
 #pragma once
 
-#include <stddef.h>
-
 struct error;
 
 /* Confines this process for good; nothing but descriptors is left. */
 int profile_enter(struct error *err);
+/* The same with a starter to talk to. */
+int profile_enter_talking(struct error *err);
 /*
  * The same for bawn-registry, which has no output file of its own: connections,
  * names and certificates.

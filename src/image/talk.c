@@ -87,22 +87,33 @@ int talk_image(const struct image *image, const json_t *facts,
 	return go;
 }
 
-int talk_blob(const struct image_descriptor *descriptor, int *fd,
-	      struct error *err)
+/* Takes the reference of json. */
+static int ask_for(json_t *json, int *fd, struct error *err)
 {
 	struct packet packet;
 
 	*fd = -1;
-	if (say(json_pack("{s:s, s:s, s:I}", "op", "blob", "digest",
-			  descriptor->digest, "size",
-			  (json_int_t)descriptor->size),
-		err) < 0 ||
-	    hear(&packet, err) < 0)
+	if (say(json, err) < 0 || hear(&packet, err) < 0)
 		return -1;
 	if (strcmp(packet_op(&packet), "take") == 0)
 		*fd = packet_take_fd(&packet, 0);
 	packet_release(&packet);
 	return *fd >= 0;
+}
+
+int talk_blob(const struct image_descriptor *descriptor, int *fd,
+	      struct error *err)
+{
+	return ask_for(json_pack("{s:s, s:s, s:I}", "op", "blob", "digest",
+				 descriptor->digest, "size",
+				 (json_int_t)descriptor->size),
+		       fd, err);
+}
+
+int talk_open(const char *name, int *fd, struct error *err)
+{
+	return ask_for(json_pack("{s:s, s:s}", "op", "open", "name", name), fd,
+		       err);
 }
 
 int talk_done(const char *digest, struct error *err)

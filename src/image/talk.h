@@ -9,6 +9,8 @@
  *
  *   image     the image is written to TALK_IMAGE_FD; answer: go, or enough
  *   blob      digest, size; answer: have, or take with a descriptor
+ *   open      name: of a file of the folder that is loaded; answer: none, or
+ *             take with a descriptor
  *   done      digest: it is complete and right
  *   progress  parts: pairs of the number of a layer and its bytes
  *   failed    verdict: unreachable, denied, missing or failed; stderr says more
@@ -36,6 +38,8 @@ int talk_image(const struct image *image, const json_t *facts,
 /* 1 and *fd (owned by the caller) when it is to be filled or read; 0: no. */
 int talk_blob(const struct image_descriptor *descriptor, int *fd,
 	      struct error *err);
+/* The same for a file of the folder that is loaded. */
+int talk_open(const char *name, int *fd, struct error *err);
 int talk_done(const char *digest, struct error *err);
 /* Takes the reference of parts; one that cannot be sent now is dropped. */
 void talk_progress(json_t *parts);

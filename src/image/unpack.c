@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * unpack.c - single compressed files: kernels and kernel modules
+ * unpack.c - single compressed files: kernels, kernel modules, archives
  */
 #include "image/unpack.h"
 
+#include <errno.h>
 #include <stdbool.h>
 #include <string.h>
 #include <unistd.h>
@@ -13,9 +14,13 @@
 #include "base/buffer.h"
 #include "base/error.h"
 #include "base/fileio.h"
+#include "base/mem.h"
+#include "base/own.h"
 #include "base/text.h"
 #include "image/bzimage.h"
 
+#define STREAM_BYTES ((size_t)256 * 1024)
+#define PEEK_BYTES 16
 #define ELF_MAGIC "\177ELF"
 #define ARM64_MAGIC_AT 56
 #define ARM64_MAGIC "ARM\x64"
@@ -46,7 +51,8 @@ static int fail(struct archive *archive, struct error *err)
 	return error_set(err, 0, "cannot decompress: %s", shown);
 }
 
-static int copy_out(struct archive *archive, int out, struct error *err)
+static int copy_out(struct archive *archive, int out, uint64_t limit,
+		    struct error *err)
 {
 	uint64_t total = 0;
 
@@ -62,10 +68,10 @@ static int copy_out(struct archive *archive, int out, struct error *err)
 		if (code != ARCHIVE_OK && code != ARCHIVE_WARN)
 			return fail(archive, err);
 		total += len;
-		if (total > UNPACK_OUTPUT_MAX)
+		if (total > limit)
 			return error_set(err, 0,
-					 "it unpacks to more than "
-					 "512 MiB");
+					 "it unpacks to more than %llu MiB",
+					 (unsigned long long)limit >> 20);
 		if (fileio_write_all(out, bytes, len, err) < 0)
 			return -1;
 	}
@@ -94,7 +100,7 @@ static int decompress(int packing, const void *bytes, size_t len, int out,
 	    archive_read_next_header(archive, &entry) != ARCHIVE_OK)
 		result = fail(archive, err);
 	else
-		result = copy_out(archive, out, err);
+		result = copy_out(archive, out, UNPACK_OUTPUT_MAX, err);
 	archive_read_free(archive);
 	return result;
 }
@@ -157,4 +163,87 @@ int unpack_kernel(int in, int out, struct error *err)
 		       err) < 0)
 		return -1;
 	return check_elf(out, err);
+}
+
+/* ---- as it comes ---- */
+
+struct input {
+	int fd;
+	uint8_t bytes[STREAM_BYTES];
+	size_t peeked; /* bytes at the front, read to see the kind */
+};
+
+static ssize_t read_more(struct input *input, size_t have)
+{
+	ssize_t got;
+
+	do
+		got = read(input->fd, input->bytes + have,
+			   sizeof(input->bytes) - have);
+	while (got < 0 && errno == EINTR);
+	return got;
+}
+
+static la_ssize_t on_read(struct archive *archive, void *ctx,
+			  const void **bytes)
+{
+	struct input *input = ctx;
+	ssize_t got = (ssize_t)input->peeked;
+
+	input->peeked = 0;
+	if (!got)
+		got = read_more(input, 0);
+	*bytes = input->bytes;
+	if (got < 0)
+		archive_set_error(archive, errno, "reading the archive");
+	return got;
+}
+
+static int copy_plain(struct input *input, int out, uint64_t limit,
+		      struct error *err)
+{
+	ssize_t got = (ssize_t)input->peeked;
+	uint64_t total = 0;
+
+	while (got > 0) {
+		total += (uint64_t)got;
+		if (total > limit)
+			return error_set(err, 0, "it is larger than %llu MiB",
+					 (unsigned long long)limit >> 20);
+		if (fileio_write_all(out, input->bytes, (size_t)got, err) < 0)
+			return -1;
+		got = read_more(input, 0);
+	}
+	return got < 0 ? error_set(err, errno, "reading the archive") : 0;
+}
+
+int unpack_stream(int in, int out, uint64_t limit, struct error *err)
+{
+	AUTO_FREE struct input *input = xcalloc(1, sizeof(*input));
+	struct archive_entry *entry;
+	struct archive *archive;
+	ssize_t got = 1;
+	int packing, result;
+
+	input->fd = in;
+	while (got > 0 && input->peeked < PEEK_BYTES) {
+		got = read_more(input, input->peeked);
+		input->peeked += got > 0 ? (size_t)got : 0;
+	}
+	if (got < 0)
+		return error_set(err, errno, "reading the archive");
+	packing = packing_of(input->bytes, input->peeked);
+	if (packing < 0)
+		return copy_plain(input, out, limit, err);
+	archive = archive_read_new();
+	if (!archive || packings[packing].support(archive) != ARCHIVE_OK ||
+	    archive_read_support_format_raw(archive) != ARCHIVE_OK ||
+	    archive_read_open(archive, input, NULL, on_read, NULL) !=
+		    ARCHIVE_OK ||
+	    archive_read_next_header(archive, &entry) != ARCHIVE_OK)
+		result = fail(archive, err);
+	else
+		result = copy_out(archive, out, limit, err);
+	archive_read_free(archive);
+	return result;
 }

@@ -140,6 +140,17 @@ static bool is_attestation(const json_t *entry)
 			       ATTESTATION) != NULL;
 }
 
+bool manifest_entry_fits(const json_t *entry,
+			 const struct image_platform *platform)
+{
+	const json_t *said = json_object_get(entry, "platform");
+	struct image_platform has = { "", "", "" };
+
+	take_platform(said, &has);
+	return json_is_object(entry) && !is_attestation(entry) &&
+	       (!said || fits(&has, platform));
+}
+
 static int choose(const json_t *entries, const struct image_platform *wanted,
 		  struct image_descriptor *chosen, struct error *err)
 {

@@ -55,6 +55,9 @@ int manifest_parse(const void *bytes, size_t len, const char *media_type,
 int manifest_parse_config(const void *bytes, size_t len,
 			  const struct image_platform *platform,
 			  struct image *image, struct error *err);
+/* An entry of an index that is an image for the platform, or does not say. */
+bool manifest_entry_fits(const json_t *entry,
+			 const struct image_platform *platform);
 enum manifest_packing manifest_packing_of(const char *media_type);
 /* The platform that this machine's guests have. */
 void manifest_host_platform(struct image_platform *platform);
