@@ -7,7 +7,15 @@
  */
 #pragma once
 
+#include <stddef.h>
 #include <stdint.h>
+
+/* One of several things that go on side by side. */
+struct progress_part {
+	const char *name;
+	const char *state; /* "waiting", "fetching", … */
+	uint64_t done, total;
+};
 
 struct progress {
 	/* A step begins: "fetching the guest kernel (Debian package)". */
@@ -17,6 +25,9 @@ struct progress {
 	/* The step is over; the bar goes away. */
 	void (*done)(void *ctx);
 	void *ctx;
+	/* Of the step: all its parts, each time; may be NULL. */
+	void (*parts)(void *ctx, const struct progress_part *parts,
+		      size_t count);
 };
 
 static inline void progress_step(const struct progress *p, const char *text)
@@ -30,6 +41,14 @@ static inline void progress_update(const struct progress *p, uint64_t done,
 {
 	if (p && p->update)
 		p->update(p->ctx, done, total);
+}
+
+static inline void progress_parts(const struct progress *p,
+				  const struct progress_part *parts,
+				  size_t count)
+{
+	if (p && p->parts)
+		p->parts(p->ctx, parts, count);
 }
 
 static inline void progress_done(const struct progress *p)

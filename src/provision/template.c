@@ -4,26 +4,27 @@
  */
 #include "provision/template.h"
 
-#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <string.h>
-#include <sys/stat.h>
-#include <sys/statvfs.h>
 #include <unistd.h>
 
 #include "base/error.h"
-#include "base/fileio.h"
 #include "base/mem.h"
 #include "base/own.h"
 #include "base/progress.h"
 #include "base/text.h"
+#include "oci/reference.h"
 #include "provision/template_build.h"
 #include "provision/template_ini.h"
 #include "provision/template_manifest.h"
-#include "state/paths.h"
+#include "provision/template_names.h"
+#include "provision/template_store.h"
 
 #define NAMES_MAX 4096
+#define ID_DIGITS_MIN 12 /* of an id that is not written out */
+
+static const enum paths_kind kinds[] = { PATHS_DATA, PATHS_SYSTEM };
 
 const struct template_builder template_builders[] = {
 	{ "mmdebstrap", template_build_debian },
@@ -37,43 +38,18 @@ void template_release(struct template *template)
 	free(template->id);
 	free(template->disk);
 	free(template->source);
+	free(template->reference);
+	if (template->image)
+		image_release(template->image);
+	free(template->image);
 	*template = (struct template){ 0 };
 }
 
 /* ---- finding ---- */
 
-static int open_folder(enum paths_kind kind, const char *name, char **path,
-		       struct error *err)
-{
-	AUTO_FREE char *sub = xasprintf("templates/%s", name);
-	int fd;
-
-	*path = paths_of(kind, sub, err);
-	if (!*path)
-		return -1;
-	fd = open(*path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	return fd >= 0 ? fd : error_set(err, errno, "%s", *path);
-}
-
-static int load_from(enum paths_kind kind, const char *name,
-		     struct template *template, struct error *err)
-{
-	AUTO_FREE char *folder = NULL;
-	AUTO_CLOSE int folder_fd = open_folder(kind, name, &folder, err);
-
-	if (folder_fd < 0)
-		return -1;
-	if (template_manifest_load(folder_fd, template, err) < 0)
-		return error_prefix(err, "%s", folder);
-	template->name = xstrdup(name);
-	template->disk = xasprintf("%s/" TEMPLATE_DISK, folder);
-	template->system = kind == PATHS_SYSTEM;
-	return 0;
-}
-
 static int no_such(const char *name, struct error *err)
 {
-	char shown[80];
+	char shown[120];
 
 	text_printable(name, strlen(name), shown, sizeof(shown));
 	return error_say(
@@ -83,152 +59,252 @@ static int no_such(const char *name, struct error *err)
 		shown);
 }
 
-static int check_name(const char *name, struct error *err)
+/* A name of a folder of ours; images' names may look like one, too. */
+static bool is_plain(const char *name)
 {
 	size_t len = strspn(name, "abcdefghijklmnopqrstuvwxyz"
 				  "ABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._-");
 
-	return *name && !name[len] && name[0] != '.' && len <= 128
-		       ? 0
-		       : no_such(name, err);
+	return *name && !name[len] && name[0] != '.' && len <= 128;
 }
 
-int template_find(const char *name, struct template *template,
-		  struct error *err)
+bool template_is_built_in(const char *name)
 {
-	static const enum paths_kind kinds[] = { PATHS_DATA, PATHS_SYSTEM };
+	struct template_ini ini;
+
+	if (!is_plain(name) || template_ini_load(name, &ini, NULL) < 0)
+		return false;
+	template_ini_release(&ini);
+	return true;
+}
+
+/* 1 found, 0 none, -1. */
+static int find_plain(const char *name, struct template *template,
+		      struct error *err)
+{
 	struct error own = { 0 };
 
-	*template = (struct template){ 0 };
-	if (check_name(name, err) < 0)
-		return -1;
-	for (size_t i = 0; i < ARRAY_SIZE(kinds); i++) {
-		if (load_from(kinds[i], name, template, &own) == 0)
-			return 0;
+	for (size_t i = 0; is_plain(name) && i < ARRAY_SIZE(kinds); i++) {
+		if (template_store_load(kinds[i], TEMPLATE_STORE_NAMED, name,
+					template, &own) == 0) {
+			template->name = xstrdup(name);
+			return 1;
+		}
 		if (own.code != ENOENT && own.code != EACCES) {
 			if (err)
 				*err = own;
 			return error_prefix(err, "template %s", name);
 		}
 	}
+	return 0;
+}
+
+bool template_is_plain(const char *name)
+{
+	AUTO_TEMPLATE struct template one = { 0 };
+
+	/* a damaged one is one, too */
+	return find_plain(name, &one, NULL) != 0;
+}
+
+struct search {
+	const char *id;  /* "sha256:" and digits, perhaps not all */
+	char found[128]; /* name of a folder */
+	enum paths_kind kind;
+	unsigned count;
+	struct template *template; /* of a plain one */
+};
+
+static void compare_folder(void *ctx, const char *name)
+{
+	struct search *search = ctx;
+
+	if (!text_starts(name, digest_name_hex(search->id)) ||
+	    strcmp(name, search->found) == 0)
+		return;
+	search->count++;
+	text_copy(search->found, sizeof(search->found), name);
+}
+
+static void compare_plain(void *ctx, const char *name)
+{
+	AUTO_TEMPLATE struct template one = { 0 };
+	struct search *search = ctx;
+
+	if (search->template->name || !is_plain(name) ||
+	    template_store_load(search->kind, TEMPLATE_STORE_NAMED, name, &one,
+				NULL) < 0 ||
+	    !text_starts(one.id, search->id))
+		return;
+	one.name = xstrdup(name);
+	*search->template = one;
+	one = (struct template){ 0 };
+}
+
+/* By the whole id, or by the beginning of one. */
+static int find_by_id(const char *id, struct template *template,
+		      struct error *err)
+{
+	struct search search = { .id = id, .template = template };
+
+	for (size_t i = 0; i < ARRAY_SIZE(kinds) && !template->name; i++) {
+		search.kind = kinds[i];
+		template_store_each(kinds[i], TEMPLATE_STORE_CONTENT,
+				    compare_folder, &search);
+		if (search.count > 1)
+			return error_set(
+				err, 0,
+				"%s: there are several templates whose "
+				"id begins so",
+				id);
+		if (search.count == 1) {
+			template->name =
+				xasprintf("sha256:%.12s", search.found);
+			return template_store_load(kinds[i],
+						   TEMPLATE_STORE_CONTENT,
+						   search.found, template, err);
+		}
+		template_store_each(kinds[i], TEMPLATE_STORE_NAMED,
+				    compare_plain, &search);
+	}
+	return template->name ? 0 : no_such(id, err);
+}
+
+bool template_is_id(const char *text)
+{
+	const char *hex = text_starts(text, "sha256:") ? text + 7 : text;
+	size_t len = strlen(hex);
+
+	return len >= ID_DIGITS_MIN && len <= 64 &&
+	       strspn(hex, "0123456789abcdef") == len;
+}
+
+static int find_content(const char *id, struct template *template,
+			struct error *err)
+{
+	struct error own = { 0 };
+
+	for (size_t i = 0; i < ARRAY_SIZE(kinds); i++)
+		if (template_store_load(kinds[i], TEMPLATE_STORE_CONTENT,
+					digest_name_hex(id), template,
+					&own) == 0)
+			return 0;
+		else if (own.code != ENOENT && own.code != EACCES) {
+			*err = own;
+			return -1;
+		}
+	return find_by_id(id, template, err);
+}
+
+static void take_name(struct template_name *from, bool system,
+		      struct template *template)
+{
+	char familiar[REFERENCE_TEXT_MAX] = "";
+	struct reference reference;
+
+	if (reference_parse(from->reference, &reference, NULL) == 0)
+		reference_familiar(&reference, familiar);
+	free(template->name);
+	free(template->source);
+	template->name = xstrdup(familiar);
+	template->reference = TAKE_PTR(from->reference);
+	template->source = TAKE_PTR(from->source);
+	template->created = from->created;
+	template->stand_in = from->stand_in;
+	template->name_is_system = system;
+	if (!from->has_image)
+		return;
+	template->image = xmalloc(sizeof(*template->image));
+	*template->image = from->image;
+	memset(&from->image, 0, sizeof(from->image));
+}
+
+static int find_image(const struct reference *reference, const char *name,
+		      struct template *template, struct error *err)
+{
+	struct error own = { 0 };
+
+	for (size_t i = 0; i < ARRAY_SIZE(kinds); i++) {
+		AUTO_TEMPLATE_NAME struct template_name found = { 0 };
+
+		if (template_name_load(kinds[i], reference, &found, &own) < 0) {
+			if (own.code == ENOENT || own.code == EACCES)
+				continue;
+			*err = own;
+			return error_prefix(err, "template %s", name);
+		}
+		if (find_content(found.content, template, &own) < 0) {
+			*err = own;
+			return error_prefix(err, "the content of template %s",
+					    name);
+		}
+		take_name(&found, kinds[i] == PATHS_SYSTEM, template);
+		return 0;
+	}
 	return no_such(name, err);
+}
+
+int template_find(const char *name, struct template *template,
+		  struct error *err)
+{
+	struct error unused = { 0 };
+	struct reference reference;
+	int found;
+
+	err = err ? err : &unused;
+	*template = (struct template){ 0 };
+	found = find_plain(name, template, err);
+	if (found)
+		return found < 0 ? -1 : 0;
+	if (template_is_id(name)) {
+		AUTO_FREE char *id = xasprintf(
+			"%s%s",
+			text_starts(name, "sha256:") ? "" : "sha256:", name);
+
+		return find_by_id(id, template, err);
+	}
+	if (reference_parse(name, &reference, NULL) < 0)
+		return no_such(name, err);
+	return find_image(&reference, name, template, err);
+}
+
+int template_find_content(const char *name, const char *id,
+			  struct template *template, struct error *err)
+{
+	struct error own = { 0 }, unused;
+
+	err = err ? err : &unused;
+	*template = (struct template){ 0 };
+	if (find_plain(name, template, &own) > 0) {
+		if (strcmp(template->id, id) == 0)
+			return 0;
+		template_release(template);
+	}
+	if (!digest_name_is_valid(id) || find_content(id, template, &own) < 0) {
+		template_release(template);
+		if (own.code && own.code != ENOENT) {
+			*err = own;
+			return -1;
+		}
+		return no_such(name, err);
+	}
+	free(template->name);
+	template->name = xstrdup(name);
+	return 0;
 }
 
 /* ---- making ---- */
 
-static int check_space(int fd, const char *place, uint64_t needs,
-		       struct error *err)
-{
-	struct statvfs fs;
-	char want[16], have[16];
-	uint64_t room;
-
-	if (fstatvfs(fd, &fs) < 0)
-		return error_set(err, errno, "%s", place);
-	room = (uint64_t)fs.f_bavail * fs.f_frsize;
-	if (room >= needs)
-		return 0;
-	text_from_size(needs, want, sizeof(want));
-	text_from_size(room, have, sizeof(have));
-	return error_set(err, ENOSPC, "it needs %s in %s, and %s are free",
-			 want, place, have);
-}
-
-static int build_into(int out_fd, struct template_build *build,
-		      struct error *err)
+static int run_builder(struct template_build *build, struct error *err)
 {
 	const struct template_builder *builder = template_builders;
-	AUTO_CLOSE int disk =
-		openat(out_fd, TEMPLATE_DISK,
-		       O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
 
-	if (disk < 0)
-		return error_set(err, errno, TEMPLATE_DISK);
-	build->disk_fd = disk;
 	while (builder->name && strcmp(builder->name, build->ini->builder) != 0)
 		builder++;
 	if (!builder->name)
 		return error_set(err, 0, "unknown builder \"%s\"",
 				 build->ini->builder);
-	if (builder->run(build, err) < 0)
-		return -1;
-	return template_manifest_save(out_fd, build, err);
-}
-
-static int make_folder(int parent_fd, const char *name, mode_t mode,
-		       struct error *err)
-{
-	int fd;
-
-	if (mkdirat(parent_fd, name, 0700) < 0)
-		return error_set(err, errno, "%s", name);
-	fd = openat(parent_fd, name, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	if (fd < 0 || fchmod(fd, mode) < 0)
-		return error_set(err, errno, "%s", name);
-	return fd;
-}
-
-/* The lock is held. Leaves either the whole template or nothing. */
-static int make(const char *store, int store_fd, const char *name,
-		enum template_place place, const struct template_ini *ini,
-		const struct progress *progress, struct error *err)
-{
-	AUTO_FREE char *temp = xasprintf(".making-%s", name);
-	AUTO_FREE char *work_path = xasprintf("%s/%s/work", store, temp);
-	AUTO_CLOSE int temp_fd = -1, work_fd = -1, out_fd = -1;
-	struct template_build build = { .name = name,
-					.ini = ini,
-					.folder = work_path,
-					.progress = progress };
-
-	/* What a killed maker left. */
-	if (fileio_remove_tree(store_fd, temp, err) < 0)
-		return -1;
-	temp_fd = make_folder(store_fd, temp, 0700, err);
-	if (temp_fd < 0)
-		return -1;
-	work_fd = make_folder(temp_fd, "work", 0700, err);
-	out_fd = work_fd < 0
-			 ? -1
-			 : make_folder(temp_fd, "out",
-				       place == TEMPLATE_SYSTEM ? 0755 : 0700,
-				       err);
-	if (out_fd < 0)
-		return -1;
-	build.folder_fd = work_fd;
-	if (build_into(out_fd, &build, err) < 0 ||
-	    fileio_remove_tree(store_fd, name, err) < 0)
-		return -1;
-	if (renameat(temp_fd, "out", store_fd, name) < 0)
-		return error_set(err, errno, "%s", name);
-	if (fsync(store_fd) < 0)
-		return error_set(err, errno, "%s", store);
-	return 0;
-}
-
-static int open_store(enum template_place place, char **path, struct error *err)
-{
-	enum paths_kind kind =
-		place == TEMPLATE_SYSTEM ? PATHS_SYSTEM : PATHS_DATA;
-	AUTO_FREE char *parent = NULL;
-	int fd;
-
-	*path = paths_of(kind, "templates", err);
-	if (!*path)
-		return -1;
-	if (kind == PATHS_DATA)
-		return paths_open(kind, "templates", err);
-	if (geteuid() != 0)
-		return error_set(err, EPERM,
-				 "the system-wide folder is root's (use sudo)");
-	parent = paths_of(kind, NULL, err);
-	if (!parent || fileio_mkdirs(*path, 0755, err) < 0)
-		return -1;
-	/* Whatever the umask was: every user reads here. */
-	if (chmod(parent, 0755) < 0 || chmod(*path, 0755) < 0)
-		return error_set(err, errno, "%s", *path);
-	fd = open(*path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	return fd >= 0 ? fd : error_set(err, errno, "%s", *path);
+	return builder->run(build, err);
 }
 
 static int make_locked(const char *name, enum template_place place,
@@ -236,32 +312,40 @@ static int make_locked(const char *name, enum template_place place,
 		       const struct progress *progress,
 		       struct template *template, struct error *err)
 {
-	enum paths_kind kind =
-		place == TEMPLATE_SYSTEM ? PATHS_SYSTEM : PATHS_DATA;
-	AUTO_FREE char *store = NULL, *lock_name = NULL, *temp = NULL;
-	AUTO_CLOSE int store_fd = open_store(place, &store, err);
+	enum paths_kind kind = template_store_kind(place);
+	AUTO_TEMPLATE_STORE struct template_store store = TEMPLATE_STORE_INIT;
+	struct template_build build = { .name = name,
+					.ini = ini,
+					.progress = progress };
+	struct template_making making;
 	AUTO_CLOSE int lock = -1;
-	struct error missing = { 0 };
 	int result;
 
-	if (store_fd < 0)
+	if (template_store_open(&store, place, TEMPLATE_STORE_NAMED, err) < 0)
 		return -1;
-	lock_name = xasprintf(".lock-%s", name);
-	lock = fileio_lock(store_fd, lock_name, FILEIO_LOCK_WAIT, err);
+	lock = template_store_lock(&store, name, true, err);
 	if (lock < 0)
 		return -1;
 	/* Somebody may have made it while this one waited. */
-	if (load_from(kind, name, template, &missing) == 0)
-		return 0;
-	if (check_space(store_fd, store, ini->needs_bytes, err) < 0)
-		return -1;
-	result = make(store, store_fd, name, place, ini, progress, err);
-	progress_done(progress);
-	temp = xasprintf(".making-%s", name);
-	(void)fileio_remove_tree(store_fd, temp, NULL);
-	if (result < 0)
-		return -1;
-	return load_from(kind, name, template, err);
+	if (template_store_load(kind, TEMPLATE_STORE_NAMED, name, template,
+				NULL) < 0) {
+		if (template_store_check_space(&store, ini->needs_bytes, err) <
+		    0)
+			return -1;
+		result = template_store_begin(&making, &store, &build, err);
+		if (result == 0)
+			result = run_builder(&build, err);
+		if (result == 0)
+			result = template_store_finish(&making, err);
+		template_store_end(&making);
+		progress_done(progress);
+		if (result < 0 ||
+		    template_store_load(kind, TEMPLATE_STORE_NAMED, name,
+					template, err) < 0)
+			return -1;
+	}
+	template->name = xstrdup(name);
+	return 0;
 }
 
 int template_ensure(const char *name, enum template_place place,
@@ -281,8 +365,8 @@ int template_ensure(const char *name, enum template_place place,
 			*err = own;
 		return -1;
 	}
-	if (check_name(name, err) < 0)
-		return -1;
+	if (!is_plain(name))
+		return no_such(name, err);
 	if (template_ini_load(name, &ini, &own) < 0) {
 		if (own.code == ENOENT)
 			return no_such(name, err);
@@ -299,38 +383,40 @@ int template_ensure(const char *name, enum template_place place,
 
 int template_verify(const struct template *template, struct error *err)
 {
-	AUTO_FREE char *path = NULL;
-	AUTO_CLOSE int folder =
-		open_folder(template->system ? PATHS_SYSTEM : PATHS_DATA,
-			    template->name, &path, err);
+	AUTO_FREE char *path = xstrdup(template->disk);
+	AUTO_CLOSE int folder = -1;
 
+	*strrchr(path, '/') = '\0';
+	folder = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	if (folder < 0)
-		return -1;
+		return error_set(err, errno, "%s", path);
 	return template_manifest_verify(folder, err);
 }
 
 int template_remove(const char *name, enum template_place place,
 		    struct error *err)
 {
-	AUTO_FREE char *store = NULL, *lock_name = NULL;
-	AUTO_CLOSE int store_fd = -1, lock = -1;
-	struct error busy = { 0 };
+	AUTO_TEMPLATE_STORE struct template_store store = TEMPLATE_STORE_INIT;
+	struct error own = { 0 };
+	AUTO_CLOSE int lock = -1;
 
-	if (check_name(name, err) < 0)
+	if (!is_plain(name))
+		return no_such(name, err);
+	if (template_store_open(&store, place, TEMPLATE_STORE_NAMED, err) < 0)
 		return -1;
-	store_fd = open_store(place, &store, err);
-	if (store_fd < 0)
-		return -1;
-	lock_name = xasprintf(".lock-%s", name);
-	lock = fileio_lock(store_fd, lock_name, FILEIO_LOCK_TRY, &busy);
+	lock = template_store_lock(&store, name, false, &own);
 	if (lock < 0)
 		return error_set(err, 0, "template %s: %s", name,
-				 busy.code == EWOULDBLOCK
+				 own.code == EWOULDBLOCK
 					 ? "another bawn is making it just now"
-					 : busy.text);
-	if (faccessat(store_fd, name, F_OK, AT_SYMLINK_NOFOLLOW) < 0)
+					 : own.text);
+	if (template_store_remove(&store, name, &own) == 0)
+		return 0;
+	if (own.code == ENOENT)
 		return no_such(name, err);
-	return fileio_remove_tree(store_fd, name, err);
+	if (err)
+		*err = own;
+	return -1;
 }
 
 /* ---- listing ---- */
@@ -340,17 +426,23 @@ struct names {
 	size_t count;
 };
 
-static void collect(enum paths_kind kind, struct names *names)
+static void collect(void *ctx, const char *name)
 {
-	AUTO_FREE char *path = paths_of(kind, "templates", NULL);
-	DIR *folder = path ? opendir(path) : NULL;
-	struct dirent *entry;
+	struct names *names = ctx;
 
-	while (folder && (entry = readdir(folder)) && names->count < NAMES_MAX)
-		if (entry->d_name[0] != '.')
-			names->list[names->count++] = xstrdup(entry->d_name);
-	if (folder)
-		closedir(folder);
+	if (names->count < NAMES_MAX)
+		names->list[names->count++] = xstrdup(name);
+}
+
+static void collect_image(void *ctx, const struct template_name *name)
+{
+	char familiar[REFERENCE_TEXT_MAX];
+	struct reference reference;
+
+	if (reference_parse(name->reference, &reference, NULL) < 0)
+		return;
+	reference_familiar(&reference, familiar);
+	collect(ctx, familiar);
 }
 
 static int by_name(const void *a, const void *b)
@@ -364,8 +456,11 @@ int template_each(void (*each)(void *ctx, const struct template *template),
 	AUTO_FREE struct names *names = xcalloc(1, sizeof(*names));
 	struct template template;
 
-	collect(PATHS_DATA, names);
-	collect(PATHS_SYSTEM, names);
+	for (size_t i = 0; i < ARRAY_SIZE(kinds); i++) {
+		template_store_each(kinds[i], TEMPLATE_STORE_NAMED, collect,
+				    names);
+		template_name_each(kinds[i], collect_image, names);
+	}
 	qsort(names->list, names->count, sizeof(names->list[0]), by_name);
 	for (size_t i = 0; i < names->count; i++) {
 		bool repeated = i > 0 &&

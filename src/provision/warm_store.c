@@ -273,12 +273,12 @@ static bool would_be_used(int folder, const struct today *today)
 {
 	json_t *root = load_manifest(folder, NULL);
 	struct template template = { 0 };
-	const char *name = "";
+	const char *name = "", *id = "";
 	int version = 0;
 	bool used;
 
-	json_unpack(root, "{s:s, s:i}", "template", &name, "machine_version",
-		    &version);
+	json_unpack(root, "{s:s, s:s, s:i}", "template", &name, "template_id",
+		    &id, "machine_version", &version);
 	used = root && version == START_MACHINE_VERSION &&
 	       files_fit(folder, root);
 	if (used && today->has_machine)
@@ -286,12 +286,8 @@ static bool would_be_used(int folder, const struct today *today)
 	if (used && today->has_kernel)
 		used = same(root, "kernel", today->kernel.key) &&
 		       same(root, "initramfs", today->kernel.initramfs_key);
-	if (used && template_find(name, &template, NULL) == 0) {
-		used = same(root, "template_id", template.id);
-		template_release(&template);
-	} else {
-		used = false;
-	}
+	used = used && template_find_content(name, id, &template, NULL) == 0;
+	template_release(&template);
 	json_decref(root);
 	return used;
 }

@@ -28,8 +28,9 @@ static void show_done(void *ctx)
 	fputs("done\n", stderr);
 }
 
-static const struct progress progress = { show_step, show_update, show_done,
-					  NULL };
+static const struct progress progress = { .step = show_step,
+					  .update = show_update,
+					  .done = show_done };
 
 static int run_kernel(int (*get)(const struct progress *, struct kernel *,
 				 struct error *),
