@@ -159,7 +159,9 @@ static int attach(struct ready *ready, const struct options *options,
 	AUTO_START struct start start = START_INIT;
 	struct session_wish wish = { .tty = terminal || detach,
 				     .forward_stdin = !detach,
-				     .detach = detach };
+				     .detach = detach,
+				     .named_agent =
+					     ready->request.agent != NULL };
 	/* a session on a terminal may find a live one first: it must run */
 	enum start_wait wait = wish.tty ? START_WAIT : START_NO_WAIT;
 	int result;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * cmd_template.c - template ls, inspect, pull, rm
+ * cmd_template.c - template ls, inspect, rm, prune
  */
 #include "cli/command.h"
 
@@ -15,10 +15,13 @@
 #include "base/own.h"
 #include "base/text.h"
 #include "cli/print.h"
-#include "cli/progress_view.h"
 #include "cli/store.h"
 #include "cli/table.h"
+#include "cli/template_users.h"
+#include "oci/image.h"
+#include "oci/reference.h"
 #include "provision/template.h"
+#include "provision/template_tag.h"
 #include "provision/warm.h"
 
 AUTO_DEFINE(json, json_t *, json_decref)
@@ -28,38 +31,60 @@ AUTO_DEFINE(template, struct template *, template_release)
 struct listing {
 	struct table *table;
 	json_t *rows;
+	const struct store *store;
 	bool names_only;
 };
 
-static json_t *to_json(const struct template *template)
+static json_t *text_or_null(const char *text)
 {
+	return text && *text ? json_string(text) : json_null();
+}
+
+static json_t *to_json(const struct store *store,
+		       const struct template *template)
+{
+	const struct image *image = template->image;
 	char created[40];
+	json_t *json;
 
 	table_time(template->created, created, sizeof(created));
-	return json_pack("{s:s, s:s, s:s, s:s, s:I, s:I, s:s, s:b}", "name",
-			 template->name, "digest", template->id, "disk",
-			 template->disk, "source",
-			 template->source ? template->source : "", "size_bytes",
-			 (json_int_t) template->size_bytes, "used_bytes",
-			 (json_int_t) template->used_bytes, "created", created,
-			 "system", template->system);
+	json = json_pack(
+		"{s:s, s:s, s:s, s:s, s:I, s:I, s:s, s:b, s:o, s:o, "
+		"s:b, s:o}",
+		"name", template->name, "digest", template->id, "disk",
+		template->disk, "source",
+		template->source ? template->source : "", "size_bytes",
+		(json_int_t) template->size_bytes, "used_bytes",
+		(json_int_t) template->used_bytes, "created", created, "system",
+		template->system, "users", template_users(store, template),
+		"reference", text_or_null(template->reference), "stand_in",
+		template->stand_in, "image",
+		image ? json_string(image->manifest.digest) : json_null());
+	return json;
 }
 
 static void add(void *ctx, const struct template *template)
 {
 	struct listing *listing = ctx;
+	json_t *users;
 	char text[64];
 
 	if (listing->names_only)
 		printf("%s\n", template->name);
-	json_array_append_new(listing->rows, to_json(template));
+	json_array_append_new(listing->rows, to_json(listing->store, template));
 	table_cell(listing->table, template->name);
-	text_format(text, sizeof(text), "%.19s", template->id);
+	text_format(text, sizeof(text), "%.19s",
+		    template->image ? template->image->manifest.digest
+				    : template->id);
 	table_cell(listing->table, text);
 	text_from_size(template->used_bytes, text, sizeof(text));
 	table_cell(listing->table, text);
 	table_ago(template->created, text, sizeof(text));
 	table_cell(listing->table, text);
+	users = template_users(listing->store, template);
+	text_format(text, sizeof(text), "%zu", json_array_size(users));
+	table_cell(listing->table, text);
+	json_decref(users);
 	table_cell(listing->table, template->system ? "system" : "user");
 	table_cell(listing->table, template->source ? template->source : "");
 }
@@ -67,13 +92,16 @@ static void add(void *ctx, const struct template *template)
 static int list(const struct options *options, struct error *err)
 {
 	static const char *const headings[] = { "TEMPLATE", "DIGEST", "SIZE",
-						"CREATED",  "PLACE",  "SOURCE",
-						NULL };
+						"CREATED",  "USERS",  "PLACE",
+						"SOURCE",   NULL };
 	AUTO(table) struct table *table = table_new(headings);
 	AUTO(json) json_t *rows = json_array();
-	struct listing listing = { table, rows,
+	AUTO_STORE struct store store = STORE_INIT;
+	struct listing listing = { table, rows, &store,
 				   options_flag(options, "quiet") };
 
+	if (store_open(&store, err) < 0)
+		return -1;
 	if (template_each(add, &listing, err) < 0)
 		return -1;
 	if (listing.names_only)
@@ -98,11 +126,16 @@ static int inspect(const struct options *options, struct error *err)
 {
 	struct template content = { 0 };
 	AUTO(template) struct template *template = &content;
+	AUTO_STORE struct store store = STORE_INIT;
 	AUTO(json) json_t *facts = NULL;
 
-	if (template_find(options->words[0], template, err) < 0)
+	if (store_open(&store, err) < 0 ||
+	    template_find(options->words[0], template, err) < 0)
 		return -1;
-	facts = to_json(template);
+	facts = to_json(&store, template);
+	if (template->image)
+		json_object_set_new(facts, "image",
+				    image_to_json(template->image));
 	print_json(facts);
 	return 0;
 }
@@ -118,147 +151,101 @@ const struct command command_template_inspect = {
 	.run = inspect,
 };
 
-static int pull(const struct options *options, struct error *err)
+/* A damaged one is to be removed too: then only its name is known. */
+static int find_to_remove(const char *name, struct template *template,
+			  struct error *err)
 {
-	struct template content = { 0 };
-	AUTO(template) struct template *template = &content;
-	enum template_place place = options_flag(options, "system")
-					    ? TEMPLATE_SYSTEM
-					    : TEMPLATE_USER;
-
-	if (place == TEMPLATE_SYSTEM && geteuid() != 0)
-		return error_set(err, 0,
-				 "--system writes for every user: run it with "
-				 "sudo");
-	if (template_ensure(options->words[0], place, progress_view(), template,
-			    err) < 0)
-		return -1;
-	printf("%s\n", template->id);
-	return 0;
-}
-
-static const struct option_row pull_rows[] = {
-	{ "system", '\0', OPTION_FLAG, NULL,
-	  "for every user of this machine (needs root)", NULL, OPTION_HERE },
-	{ .name = NULL },
-};
-
-const struct command command_template_pull = {
-	.name = "template pull",
-	.arguments = "base|tiny",
-	.help = "make a built-in template ready",
-	.options = pull_rows,
-	.completes = "base|tiny",
-	.min_words = 1,
-	.max_words = 1,
-	.failure_code = 1,
-	.run = pull,
-};
-
-/* "a, b and 3 more"; 0 when no sandbox stands on it. */
-static size_t users_of(const struct store *store, const char *name, char *list,
-		       size_t size)
-{
-	size_t count = 0, listed = 0;
-
-	list[0] = '\0';
-	for (size_t i = 0; i < store->count; i++) {
-		AUTO_SANDBOX struct sandbox sandbox = SANDBOX_INIT;
-		size_t len = strlen(list);
-
-		if (store_find(store, store->names[i], &sandbox, NULL) < 0 ||
-		    strcmp(sandbox.record.template_name, name))
-			continue;
-		count++;
-		if (len + SANDBOX_NAME_MAX + 32 > size)
-			continue;
-		listed++;
-		text_format(list + len, size - len, "%s%s", len ? ", " : "",
-			    store->names[i]);
-	}
-	if (listed < count) {
-		size_t len = strlen(list);
-
-		text_format(list + len, size - len, " and %zu more",
-			    count - listed);
-	}
-	return count;
-}
-
-static int check_unused(const struct store *store, const char *name,
-			struct error *err)
-{
-	char list[300];
-	size_t count = users_of(store, name, list, sizeof(list));
-
-	if (!count)
-		return 0;
-	return error_set(err, 0,
-			 "template %s: %zu sandbox%s on it (%s): remove %s "
-			 "first with `bawn rm`",
-			 name, count, count == 1 ? " stands" : "es stand", list,
-			 count == 1 ? "it" : "them");
-}
-
-/* Where it lies; a damaged one is to be removed too. */
-static int place_of(const char *name, enum template_place *place,
-		    struct error *err)
-{
-	struct template content = { 0 };
-	AUTO(template) struct template *template = &content;
 	struct error own = { 0 };
 
-	*place = TEMPLATE_USER;
-	if (template_find(name, template, &own) < 0) {
-		if (own.code == ENOENT)
-			*err = own;
-		return own.code == ENOENT ? -1 : 0;
+	if (template_find(name, template, &own) == 0)
+		return 0;
+	if (own.code == ENOENT) {
+		*err = own;
+		return -1;
 	}
-	if (template->system)
-		*place = TEMPLATE_SYSTEM;
+	template_release(template);
+	template->name = xstrdup(name);
 	return 0;
 }
 
-static int confirm(const char *name, enum template_place place,
-		   struct error *err)
+static bool is_system(const struct template *template)
 {
-	char question[256];
+	return template->reference ? template->name_is_system
+				   : template->system;
+}
+
+static int confirm(const struct template *template, struct error *err)
+{
+	char question[REFERENCE_TEXT_MAX + 128];
 
 	if (!isatty(0) || !isatty(2))
 		return error_set(err, 0,
 				 "template rm deletes %s: without a terminal "
 				 "it needs -f",
-				 name);
-	text_format(question, sizeof(question), "Remove template %s%s?", name,
-		    place == TEMPLATE_SYSTEM
+				 template->name);
+	text_format(question, sizeof(question), "Remove template %s%s?",
+		    template->name,
+		    is_system(template)
 			    ? ", on which sandboxes of other users may stand"
 			    : "");
 	return print_ask(question) ? 0 : error_set(err, 0, "nothing removed");
 }
 
+/* The name of an image; its content when nothing needs that. */
+static int remove_name(struct store *store, const struct template *template,
+		       struct error *err)
+{
+	enum template_place place =
+		is_system(template) ? TEMPLATE_SYSTEM : TEMPLATE_USER;
+	struct template_pruned pruned;
+	bool last = false;
+
+	if (template_untag(template, &last, err) < 0)
+		return -1;
+	return last ? template_prune(place, TEMPLATE_PRUNE_DISKS,
+				     template_users_of_content, store, &pruned,
+				     err)
+		    : 0;
+}
+
+/* Another name keeps what sandboxes stand on. */
+static int check_unused(const struct store *store,
+			const struct template *template, struct error *err)
+{
+	if (template->reference && template_has_other_name(template))
+		return 0;
+	return template_users_none(store, template, err);
+}
+
 static int rm(const struct options *options, struct error *err)
 {
+	struct template content = { 0 };
+	AUTO(template) struct template *template = &content;
 	AUTO_STORE struct store store = STORE_INIT;
-	const char *name = options->words[0];
-	enum template_place place;
 	AUTO_CLOSE int lock = -1;
 
-	if (place_of(name, &place, err) < 0)
+	if (find_to_remove(options->words[0], template, err) < 0)
 		return -1;
-	if (place == TEMPLATE_SYSTEM && geteuid() != 0)
+	if (is_system(template) && geteuid() != 0)
 		return error_set(err, 0,
 				 "template %s belongs to all users of this "
 				 "machine: run it with sudo",
-				 name);
+				 template->name);
 	if (store_open(&store, err) < 0 ||
-	    check_unused(&store, name, err) < 0 ||
-	    (!options_flag(options, "force") && confirm(name, place, err) < 0))
+	    check_unused(&store, template, err) < 0 ||
+	    (!options_flag(options, "force") && confirm(template, err) < 0))
 		return -1;
 	/* once more, now that no sandbox can be added */
 	lock = store_lock(&store, err);
 	if (lock < 0 || store_list(&store, err) < 0 ||
-	    check_unused(&store, name, err) < 0 ||
-	    template_remove(name, place, err) < 0)
+	    check_unused(&store, template, err) < 0)
+		return -1;
+	if (template->reference
+		    ? remove_name(&store, template, err) < 0
+		    : template_remove(template->name,
+				      template->system ? TEMPLATE_SYSTEM
+						       : TEMPLATE_USER,
+				      err) < 0)
 		return -1;
 	/* warm images that stood on it are of no use any more */
 	return warm_prune(NULL, err);
@@ -279,4 +266,44 @@ const struct command command_template_rm = {
 	.max_words = 1,
 	.failure_code = 1,
 	.run = rm,
+};
+
+static int prune(const struct options *options, struct error *err)
+{
+	unsigned flags = TEMPLATE_PRUNE_DISKS | TEMPLATE_PRUNE_PARTS;
+	bool dry = options_flag(options, "dry-run");
+	AUTO_STORE struct store store = STORE_INIT;
+	struct template_pruned pruned;
+	AUTO_CLOSE int lock = -1;
+	char size[32];
+
+	if (store_open(&store, err) < 0)
+		return -1;
+	lock = store_lock(&store, err);
+	if (lock < 0 || store_list(&store, err) < 0 ||
+	    template_prune(TEMPLATE_USER,
+			   flags | (dry ? TEMPLATE_PRUNE_DRY : 0),
+			   template_users_of_content, &store, &pruned, err) < 0)
+		return -1;
+	text_from_size(pruned.bytes, size, sizeof(size));
+	printf("%s%s: %u file system%s without a name, %u part%s of images\n",
+	       size, dry ? " could go" : " given back", pruned.disks,
+	       pruned.disks == 1 ? "" : "s", pruned.parts,
+	       pruned.parts == 1 ? "" : "s");
+	return dry ? 0 : warm_prune(NULL, err);
+}
+
+static const struct option_row prune_rows[] = {
+	{ "dry-run", '\0', OPTION_FLAG, NULL,
+	  "show how much could go, and remove nothing", NULL, OPTION_HERE },
+	{ .name = NULL },
+};
+
+const struct command command_template_prune = {
+	.name = "template prune",
+	.arguments = "",
+	.help = "remove what no template and no sandbox needs",
+	.options = prune_rows,
+	.failure_code = 1,
+	.run = prune,
 };

@@ -41,7 +41,11 @@ const struct command *const command_rows[] = {
 	&command_template_ls,
 	&command_template_inspect,
 	&command_template_pull,
+	&command_template_load,
+	&command_template_push,
+	&command_template_tag,
 	&command_template_rm,
+	&command_template_prune,
 	&command_doctor,
 	&command_completion,
 	&command_version,
@@ -76,10 +80,6 @@ const struct command commands_later[] = {
 	LATER("secret"),
 	LATER("top"),
 	LATER("template build"),
-	LATER("template load"),
-	LATER("template prune"),
-	LATER("template push"),
-	LATER("template tag"),
 	{ .name = NULL },
 };
 /* clang-format on */

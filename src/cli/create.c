@@ -22,6 +22,7 @@
 #include "base/own.h"
 #include "base/text.h"
 #include "cli/changes.h"
+#include "cli/image_command.h"
 #include "cli/plan.h"
 #include "cli/request.h"
 #include "cli/store.h"
@@ -151,7 +152,24 @@ static int touch(int folder, const char *name, struct error *err)
 	return fd >= 0 ? 0 : error_set(err, errno, "%s", name);
 }
 
-static int fill_folder(const struct sandbox *sandbox, const struct plan *plan,
+/* An agent that was named is run, whatever the image's own command is. */
+static int keep_image(const struct sandbox *sandbox,
+		      const struct request *request, const struct plan *plan,
+		      struct error *err)
+{
+	const struct image *image = plan->template.image;
+	struct image_command command = { .is_agent = false };
+
+	if (!image)
+		return 0;
+	command.run = image->run;
+	command.is_agent = !request->agent &&
+			   (image->run.entrypoint[0] || image->run.command[0]);
+	return image_command_save(sandbox->folder, &command, err);
+}
+
+static int fill_folder(const struct sandbox *sandbox,
+		       const struct request *request, const struct plan *plan,
 		       const json_t *variables, struct created *created,
 		       struct error *err)
 {
@@ -161,6 +179,7 @@ static int fill_folder(const struct sandbox *sandbox, const struct plan *plan,
 		return error_set(err, errno, SANDBOX_MACHINE_FOLDER);
 	if (sandbox_record_save(sandbox->folder, record, err) < 0 ||
 	    create_disk(sandbox, plan, err) < 0 ||
+	    keep_image(sandbox, request, plan, err) < 0 ||
 	    touch(sandbox->folder, STORE_FRESH_FILE, err) < 0 ||
 	    changes_begin(sandbox, err) < 0)
 		return -1;
@@ -224,7 +243,7 @@ static int make(const struct store *store, const struct request *request,
 	if (sandbox->folder < 0)
 		return -1;
 	fill_record(store, request, plan, name, &sandbox->record);
-	failed = fill_folder(sandbox, plan, variables, created, err);
+	failed = fill_folder(sandbox, request, plan, variables, created, err);
 	if (!failed && renameat2(store->folder, hidden, store->folder, name,
 				 RENAME_NOREPLACE) < 0)
 		failed = error_set(err, errno, "sandbox %s", name);

@@ -134,7 +134,8 @@ static json_t *disk_json(const struct sandbox *sandbox)
 	AUTO_FREE char *sub = NULL;
 	AUTO_FREE char *warm = NULL;
 
-	if (template_find(record->template_name, &template, NULL) == 0)
+	if (template_find_content(record->template_name, record->template_id,
+				  &template, NULL) == 0)
 		shared += (json_int_t) template.used_bytes;
 	template_release(&template);
 	if (record->warm_key) {

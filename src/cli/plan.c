@@ -100,11 +100,30 @@ static int check_disk_holds(const struct plan *plan, struct error *err)
 			 plan->template.name, (need + (1 << 20) - 1) >> 20);
 }
 
+static int find_template(const struct request *request, struct plan *plan,
+			 struct error *err)
+{
+	struct template_wish wish = {
+		.name = request->template_name ? request->template_name
+					       : REQUEST_DEFAULT_TEMPLATE,
+		.policy = request->pull,
+		.place = TEMPLATE_USER,
+		.progress = progress_view(),
+		.ask_engine = request->ask_engine,
+	};
+	char note[512];
+
+	if (template_obtain(&wish, &plan->template, note, err) < 0)
+		return -1;
+	progress_view_clear();
+	if (note[0])
+		fprintf(stderr, "bawn: %s\n", note);
+	return 0;
+}
+
 int plan_new(const struct request *request, struct plan *plan,
 	     struct error *err)
 {
-	const char *name = request->template_name;
-
 	memset(plan, 0, sizeof(*plan));
 	plan->cpus = request->cpus;
 	plan->memory_mib = request->memory_mib;
@@ -114,9 +133,7 @@ int plan_new(const struct request *request, struct plan *plan,
 			 FALL_BACK, err) < 0 ||
 	    check_resources(plan, err) < 0)
 		return -1;
-	if (template_ensure(name ? name : REQUEST_DEFAULT_TEMPLATE,
-			    TEMPLATE_USER, progress_view(), &plan->template,
-			    err) < 0 ||
+	if (find_template(request, plan, err) < 0 ||
 	    check_disk_holds(plan, err) < 0)
 		return -1;
 	if (request->cold || find_warm(plan, err) == 0)
@@ -126,18 +143,6 @@ int plan_new(const struct request *request, struct plan *plan,
 	machine_accel_failed(err->text);
 	plan_say_no_kvm(err->text);
 	return plan_without_kvm(plan, false, err);
-}
-
-static int same_template(const struct sandbox_record *record,
-			 const struct plan *plan, struct error *err)
-{
-	if (!strcmp(plan->template.id, record->template_id))
-		return 0;
-	return error_set(err, 0,
-			 "template %s has changed since sandbox %s was made on "
-			 "it; its disk cannot be used (make it anew: `bawn rm "
-			 "%s`)",
-			 record->template_name, record->name, record->name);
 }
 
 int plan_existing(const struct sandbox *sandbox, bool fresh, struct plan *plan,
@@ -161,9 +166,10 @@ int plan_existing(const struct sandbox *sandbox, bool fresh, struct plan *plan,
 						      : FALL_BACK,
 			 err) < 0)
 		return -1;
-	if (template_find(record->template_name, &plan->template, err) < 0 ||
-	    same_template(record, plan, err) < 0)
-		return -1;
+	if (template_find_content(record->template_name, record->template_id,
+				  &plan->template, err) < 0)
+		return error_prefix(err, "what sandbox %s stands on",
+				    record->name);
 	if (!fresh || !record->warm_key)
 		return 0;
 	if (find_warm(plan, &missing) == 0 &&

@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "base/error.h"
+#include "base/own.h"
 #include "base/text.h"
 #include "cli/options.h"
 #include "cli/share_parse.h"
@@ -177,13 +178,46 @@ static int take_name(const struct options *options, struct request *request,
 	return 0;
 }
 
+static int take_template(const struct options *options, struct request *request,
+			 struct error *err)
+{
+	static const char *const policies[] = {
+		[TEMPLATE_PULL_MISSING] = "missing",
+		[TEMPLATE_PULL_ALWAYS] = "always",
+		[TEMPLATE_PULL_NEVER] = "never",
+	};
+	const char *name = options_value(options, "template");
+	const char *pull = options_value(options, "pull");
+	size_t i = 0;
+
+	if (name)
+		request->template_name = template_canonical(name);
+	while (pull && i < ARRAY_SIZE(policies) && strcmp(pull, policies[i]))
+		i++;
+	if (i == ARRAY_SIZE(policies))
+		return options_usage(err, "--pull %s: always, missing or never",
+				     pull);
+	request->pull = (enum template_policy)i;
+	if (!options_flag(options, "load-local-template"))
+		return 0;
+	if (pull && request->pull != TEMPLATE_PULL_NEVER)
+		return options_usage(err,
+				     "--pull %s and --load-local-template: "
+				     "give one",
+				     pull);
+	request->pull = TEMPLATE_PULL_NEVER;
+	request->ask_engine = true;
+	return 0;
+}
+
 int request_parse(const struct options *options, const struct store *store,
 		  struct request *request, struct error *err)
 {
 	bool named;
 
 	memset(request, 0, sizeof(*request));
-	request->template_name = options_value(options, "template");
+	if (take_template(options, request, err) < 0)
+		return -1;
 	request->cold = options_flag(options, "cold");
 	request->remove_at_end = options_flag(options, "rm");
 	request->force = options_flag(options, "force");
@@ -201,6 +235,7 @@ void request_release(struct request *request)
 	for (char **h = request->hide; h && *h; h++)
 		free(*h);
 	free(request->hide);
+	free(request->template_name);
 	share_list_release(&request->shares);
 	memset(request, 0, sizeof(*request));
 }

@@ -8,6 +8,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "provision/template_pull.h"
 #include "state/share_list.h"
 
 struct error;
@@ -27,8 +28,10 @@ struct request {
 	char **hide;       /* owned, NULL-terminated; NULL: not given */
 	uint64_t quota_bytes, quota_inodes;
 	bool quota_given;
-	bool force;                /* "/" and the home folder may be shared */
-	const char *template_name; /* NULL: not given */
+	bool force;          /* "/" and the home folder may be shared */
+	char *template_name; /* owned, canonical; NULL: not given */
+	enum template_policy pull;
+	bool ask_engine;           /* --load-local-template */
 	const char *accel;         /* NULL: not given */
 	unsigned cpus, memory_mib; /* 0: not given */
 	uint64_t disk_bytes;       /* 0: not given */

@@ -15,6 +15,7 @@
 #include "base/text.h"
 #include "cli/agent.h"
 #include "cli/client.h"
+#include "cli/image_command.h"
 #include "cli/mark.h"
 #include "cli/command.h"
 #include "cli/start.h"
@@ -106,8 +107,35 @@ int session_exec(const struct sandbox *sandbox, struct start *start,
 	return result.exit_code;
 }
 
+/* The image's own command, in its folder and as its user. */
+static int start_image(const struct sandbox *sandbox, struct start *start,
+		       const struct image_command *image,
+		       const char *const *args, bool main,
+		       const struct session_wish *wish,
+		       struct client_result *result, struct error *err)
+{
+	AUTO_FREE const char **argv = image_command_argv(image, args);
+	struct client_request request = { .main = main };
+	struct client_refusal refusal = { "" };
+	struct session_wish own = *wish;
+
+	if (!argv)
+		return error_set(err, 0,
+				 "the image has no command of its own (`bawn "
+				 "exec %s PROGRAM` runs one in it)",
+				 sandbox->record.name);
+	if (!own.folder && image->run.folder[0])
+		own.folder = image->run.folder;
+	if (!own.user && image->run.user[0])
+		own.user = image->run.user;
+	request.argv = argv;
+	if (run(sandbox, start, &request, &own, result, &refusal, err) == 0)
+		return 0;
+	return refused(argv[0], &own, &refusal, err);
+}
+
 /* Tries the agent's command lines in turn. */
-static int start_agent(const struct sandbox *sandbox, struct start *start,
+static int start_shell(const struct sandbox *sandbox, struct start *start,
 		       const char *const *args, bool main,
 		       const struct session_wish *wish,
 		       struct client_result *result, struct error *err)
@@ -136,6 +164,21 @@ static int start_agent(const struct sandbox *sandbox, struct start *start,
 		free(argv);
 		argv = other;
 	}
+}
+
+static int start_agent(const struct sandbox *sandbox, struct start *start,
+		       const char *const *args, bool main,
+		       const struct session_wish *wish,
+		       struct client_result *result, struct error *err)
+{
+	AUTO_IMAGE_COMMAND struct image_command image = { .is_agent = false };
+
+	if (image_command_load(sandbox->folder, &image, err) < 0)
+		return -1;
+	if (image.is_agent && !wish->named_agent)
+		return start_image(sandbox, start, &image, args, main, wish,
+				   result, err);
+	return start_shell(sandbox, start, args, main, wish, result, err);
 }
 
 /* What a machine that runs already changed before is not this run's. */

@@ -17,6 +17,7 @@ struct session_wish {
 	const char *user;        /* NULL: agent */
 	const char *folder;      /* NULL: the workspace */
 	bool tty, forward_stdin, detach;
+	bool named_agent; /* by the user: not the image's own command */
 	const struct relay_filter *filter; /* of its output; may be NULL */
 };
 

@@ -17,6 +17,7 @@
 #include "base/mem.h"
 #include "base/own.h"
 #include "base/text.h"
+#include "cli/image_command.h"
 #include "cli/options.h"
 #include "cli/store.h"
 
@@ -158,13 +159,15 @@ char **variables_of_session(const struct sandbox *sandbox, bool tty,
 {
 	AUTO(json) json_t *all = json_object();
 	AUTO(json) json_t *own = variables_load(sandbox->folder, err);
+	AUTO_IMAGE_COMMAND struct image_command image = { .is_agent = false };
 	const char *term = getenv("TERM"), *key;
 	json_t *value;
 	char **list;
 	size_t n = 0;
 
-	if (!own)
+	if (!own || image_command_load(sandbox->folder, &image, err) < 0)
 		return NULL;
+	image_command_variables(&image, all);
 	json_object_set_new(all, "SANDBOX_NAME",
 			    json_string(sandbox->record.name));
 	json_object_set_new(all, "SANDBOX_ID", json_string(sandbox->record.id));

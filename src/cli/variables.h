@@ -24,8 +24,8 @@ int variables_from_options(json_t *variables, const struct options *options,
 			   struct error *err);
 
 /*
- * What a session gets: SANDBOX_NAME, SANDBOX_ID, IS_SANDBOX, WORKSPACE_DIR
- * (the first folder), TERM with a tty, env.json, then
+ * What a session gets: the variables of its image, SANDBOX_NAME, SANDBOX_ID,
+ * IS_SANDBOX, WORKSPACE_DIR (the first folder), TERM with a tty, env.json, then
  * extra (may be NULL). NULL-terminated; variables_free().
  */
 char **variables_of_session(const struct sandbox *sandbox, bool tty,
