@@ -125,6 +125,9 @@ static int fill_attr(struct archive_entry *from, struct ext4_attr *attr,
 	if (uid < 0 || uid >= UINT32_MAX || gid < 0 || gid >= UINT32_MAX)
 		return error_set(err, 0, "its owner is out of range");
 	attr->mode = archive_entry_mode(from);
+	/* whatever the archive says: nothing else can be on a disk of Linux */
+	if (S_ISLNK(attr->mode))
+		attr->mode = S_IFLNK | 0777;
 	attr->uid = (uint32_t)uid;
 	attr->gid = (uint32_t)gid;
 	attr->mtime = attr->atime = attr->ctime = mtime;

@@ -15,6 +15,7 @@
 #include "base/text.h"
 
 #define READ_BYTES ((size_t)1024 * 1024)
+#define PEEK_BYTES 4
 
 struct tar_stream {
 	int fd; /* borrowed; -1: memory */
@@ -126,13 +127,24 @@ static int start_filter(struct tar_stream *stream, struct error *err)
 	return 0;
 }
 
-static int start(struct tar_stream *stream, struct error *err)
+static bool is_packed(const uint8_t *bytes, size_t len)
 {
 	static const uint8_t gzip[] = { 0x1f, 0x8b };
 	static const uint8_t zstd[] = { 0x28, 0xb5, 0x2f, 0xfd };
+	/* a frame to be skipped; its first byte ends in any digit */
+	static const uint8_t skipped[] = { 0x2a, 0x4d, 0x18 };
+
+	return (len >= 2 && memcmp(bytes, gzip, 2) == 0) ||
+	       (len >= PEEK_BYTES && (memcmp(bytes, zstd, 4) == 0 ||
+				      ((bytes[0] & 0xf0) == 0x50 &&
+				       memcmp(bytes + 1, skipped, 3) == 0)));
+}
+
+static int start(struct tar_stream *stream, struct error *err)
+{
 
 	stream->started = true;
-	while (stream->peeked < sizeof(zstd)) {
+	while (stream->peeked < PEEK_BYTES) {
 		ssize_t got = read_some(stream, stream->buf + stream->peeked,
 					READ_BYTES - stream->peeked);
 
@@ -144,10 +156,7 @@ static int start(struct tar_stream *stream, struct error *err)
 	}
 	if (stream->peeked == 0)
 		return error_set(err, 0, "the archive is empty");
-	if ((stream->peeked >= sizeof(gzip) &&
-	     memcmp(stream->buf, gzip, sizeof(gzip)) == 0) ||
-	    (stream->peeked >= sizeof(zstd) &&
-	     memcmp(stream->buf, zstd, sizeof(zstd)) == 0))
+	if (is_packed(stream->buf, stream->peeked))
 		return start_filter(stream, err);
 	return 0;
 }
