@@ -19,7 +19,7 @@
 #include "base/mem.h"
 
 #define BLOCKS_PER_CHUNK 1024u
-#define HELD_MAX ((size_t)96 * 1024) /* 384 MiB */
+#define HELD_MAX ((size_t)12 * 1024) /* 48 MiB */
 #define RUN_MAX 256
 #define STAGE_BYTES ((size_t)1024 * 1024)
 

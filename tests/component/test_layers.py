@@ -25,8 +25,8 @@ SOAK = os.environ.get("BAWN_TEST_SOAK")
 
 
 class Result:
-    def __init__(self, code, said, usage, path):
-        self.code, self.path, self.peak = code, path, usage.ru_maxrss * 1024
+    def __init__(self, code, said, peak, path):
+        self.code, self.path, self.peak = code, path, peak
         for file in said:
             file.seek(0)
         self.out, self.err = [file.read().decode() for file in said]
@@ -57,11 +57,30 @@ def unpack(tmp_path):
         said = [tempfile.TemporaryFile() for _ in range(2)]
         process = subprocess.Popen(command, stdout=said[0], stderr=said[1],
                                    pass_fds=list(high.values()))
-        _, status, usage = os.wait4(process.pid, 0)
+        peak = 0
+        while process.poll() is None:
+            peak = max(peak, high_water(process.pid))
+            try:
+                process.wait(0.005)
+            except subprocess.TimeoutExpired:
+                continue
         for fd in [out, ready, *fds, *high.values()]:
             os.close(fd)
-        return Result(os.waitstatus_to_exitcode(status), said, usage, path)
+        return Result(process.returncode, said, peak, path)
     return run
+
+
+def high_water(pid):
+    """The most memory that this program has had: not what it was before its exec."""
+    try:
+        with open(f"/proc/{pid}/status", encoding="ascii") as file:
+            text = file.read()
+    except OSError:
+        return 0
+    if "bawn-image" not in text.split("\n", 1)[0]:
+        return 0
+    found = [line.split()[1] for line in text.splitlines() if line.startswith("VmHWM")]
+    return int(found[0]) * 1024 if found else 0
 
 
 def good(unpack, layers, packing=gzip.compress, *args):
@@ -420,4 +439,4 @@ def test_memory_stays_small(unpack):
     tar = make_tar([entry(f"a{i % 100}/f{i}", data=b"x" * 3000) for i in range(40_000)])
     done = unpack([tar], [digest(tar)])
     assert done.code == 0
-    assert done.peak < 80e6, done.peak
+    assert 1e6 < done.peak < 80e6, done.peak
