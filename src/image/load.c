@@ -378,13 +378,13 @@ static int put_all(const struct load *load, struct error *err)
 	return 0;
 }
 
-int load_image(enum load_from from, size_t number, struct error *err)
+int load_image(enum load_from from, size_t number,
+	       const struct image_platform *platform, struct error *err)
 {
-	struct load load = { .from = from };
+	struct load load = { .from = from, .platform = *platform };
 	int result;
 
 	image_init(&load.image);
-	manifest_host_platform(&load.platform);
 	buffer_init(&load.manifest, MANIFEST_MAX);
 	buffer_init(&load.config, MANIFEST_CONFIG_MAX);
 	if (from == LOAD_TAR)

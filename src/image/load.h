@@ -11,11 +11,13 @@
 #include <stddef.h>
 
 struct error;
+struct image_platform;
 
 enum load_from {
 	LOAD_TAR,    /* descriptor 0 */
 	LOAD_FOLDER, /* through talk_open() */
 };
 
-/* number: which of its images. */
-int load_image(enum load_from from, size_t number, struct error *err);
+/* number: which of its images; platform: for what, and of a plain tar too. */
+int load_image(enum load_from from, size_t number,
+	       const struct image_platform *platform, struct error *err);

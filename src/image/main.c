@@ -12,6 +12,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
+#include <jansson.h>
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
@@ -32,6 +33,7 @@
 #include "image/tar_stream.h"
 #include "image/unpack.h"
 #include "oci/archive_names.h"
+#include "oci/manifest.h"
 
 enum {
 	OUTPUT_FD = 4,
@@ -203,11 +205,15 @@ static int job_inflate(struct options *options, struct error *err)
 
 static int job_load(struct options *options, struct error *err)
 {
+	struct image_platform platform;
+
+	manifest_host_platform(&platform);
 	hash_free(hash_new("sha256"));
+	json_object_seed(0); /* from /dev/urandom */
 	if (profile_enter_talking(err) < 0)
 		return -1;
 	return load_image(options->folder ? LOAD_FOLDER : LOAD_TAR,
-			  options->number, err);
+			  options->number, &platform, err);
 }
 
 static int job_save(struct options *options, struct error *err)

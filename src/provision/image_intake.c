@@ -418,6 +418,8 @@ static int take(struct taking *taking, struct error *err)
 
 	handlers.open = source->open;
 	handlers.open_ctx = source->open_ctx;
+	/* the second time it is read again */
+	(void)lseek(source->input, 0, SEEK_SET);
 	if (image_process_start(&taking->process, source->argv, source->input,
 				err) < 0)
 		return -1;

@@ -107,6 +107,17 @@ bool template_is_plain(const char *name)
 	return find_plain(name, &one, NULL) != 0;
 }
 
+bool template_is_confusing(const struct reference *reference)
+{
+	static const char official[] = "library/";
+	const char *name = reference->repository + strlen(official);
+
+	return strcmp(reference->host, REFERENCE_DEFAULT_HOST) == 0 &&
+	       text_starts(reference->repository, official) &&
+	       strcmp(reference->tag, "latest") == 0 &&
+	       (template_is_built_in(name) || template_is_plain(name));
+}
+
 struct search {
 	const char *id;  /* "sha256:" and digits, perhaps not all */
 	char found[128]; /* name of a folder */

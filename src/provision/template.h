@@ -15,6 +15,7 @@
 struct error;
 struct image;
 struct progress;
+struct reference;
 
 struct template
 {
@@ -53,6 +54,8 @@ int template_find_content(const char *name, const char *id,
 bool template_is_built_in(const char *name);
 /* There is one of that name that is no image's. */
 bool template_is_plain(const char *name);
+/* An image of this name could be taken for one of those: "base:latest". */
+bool template_is_confusing(const struct reference *reference);
 /* It is written as an id, or as the beginning of one. */
 bool template_is_id(const char *name);
 /* Finds it, or makes a built-in one. */

@@ -181,7 +181,7 @@ static int save_name(const struct template_load *load,
 
 	reference_format(reference, full);
 	reference_familiar(reference, familiar);
-	if (template_is_built_in(familiar) || template_is_plain(familiar))
+	if (template_is_confusing(reference))
 		return error_set(err, 0,
 				 "%s is a built-in template (-t gives "
 				 "it another name)",

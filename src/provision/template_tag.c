@@ -35,7 +35,7 @@ int template_tag(const char *from, const char *to, enum template_place place,
 	if (template_find(from, &template, err) < 0 ||
 	    reference_parse(to, &reference, err) < 0)
 		return -1;
-	if (template_is_built_in(to) || template_is_plain(to))
+	if (template_is_confusing(&reference))
 		return error_set(err, 0, "%s is a built-in template", to);
 	if (reference.digest[0])
 		return error_set(err, 0, "%s: a tag is needed, not a digest",

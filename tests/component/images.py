@@ -57,7 +57,7 @@ def zstd(data):
                           check=True).stdout
 
 
-PACKINGS = {"": lambda data: data, "+gzip": lambda data: gzip.compress(data, 1),
+PACKINGS = {"": lambda data: data, "+gzip": lambda data: gzip.compress(data, 1, mtime=0),
             "+zstd": zstd}
 
 
