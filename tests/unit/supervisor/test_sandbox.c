@@ -76,8 +76,9 @@ static void guest_marker(void *ctx)
 {
 }
 
-static const struct mux_ops guest_ops = { guest_message, guest_stream,
-					  guest_marker };
+static const struct mux_ops guest_ops = { .on_message = guest_message,
+					  .on_stream = guest_stream,
+					  .on_marker = guest_marker };
 
 /* Both ends move until nothing is under way. */
 static void run(void)
@@ -156,7 +157,7 @@ static void begin(void)
 	if (child_spawn(&sleeper, &sandbox.qemu.child, &err) < 0 ||
 	    sandbox_open(&sandbox, &err) < 0)
 		abort();
-	mux_init(&guest, &guest_ops, NULL);
+	mux_init(&guest, &mux_control_limits, &guest_ops, NULL);
 }
 
 static void end(void)
