@@ -15,6 +15,7 @@
 
 #include "base/mem.h"
 #include "proto/mux_internal.h"
+#include "proto/net_messages.h"
 
 #define FIRST_BUCKET_BITS 6
 #define BUCKET_BITS_MAX 20
@@ -27,6 +28,12 @@ const struct mux_limits mux_control_limits = {
 	.streams_max = 256,
 	.message_max = FRAME_MESSAGE_MAX,
 	.grant_bytes = MUX_WINDOW / 4, /* few WINDOW frames, no pause */
+};
+
+const struct mux_limits mux_net_limits = {
+	.streams_max = NET_STREAMS_MAX,
+	.message_max = NET_MESSAGE_MAX,
+	.grant_bytes = MUX_WINDOW / 2, /* a write to the port is dear */
 };
 
 void mux_init(struct mux *mux, const struct mux_limits *limits,

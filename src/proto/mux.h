@@ -39,8 +39,9 @@ struct mux_limits {
 	uint32_t hash_seed;
 };
 
-/* Of the control port. */
+/* Of the control port and of the network port (give it a seed). */
 extern const struct mux_limits mux_control_limits;
+extern const struct mux_limits mux_net_limits;
 
 /*
  * Callbacks run inside mux_input(), mux_sent() and mux_output_copy() only, and
