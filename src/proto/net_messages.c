@@ -61,9 +61,8 @@ static bool is_address(const struct net_open *open)
 
 	if (open->family == 6)
 		return true;
-	return open->family == 4 &&
-	       !memcmp(open->address + IPV4_BYTES, zeros,
-		       NET_ADDRESS_BYTES - IPV4_BYTES);
+	return open->family == 4 && !memcmp(open->address + IPV4_BYTES, zeros,
+					    NET_ADDRESS_BYTES - IPV4_BYTES);
 }
 
 static void encode_open(struct writer *w, const struct net_message *m)
