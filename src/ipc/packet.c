@@ -148,8 +148,7 @@ int packet_receive(int fd, struct packet *packet, struct error *err)
 
 const char *packet_op(const struct packet *packet)
 {
-	const char *op =
-		json_string_value(json_object_get(packet->json, "op"));
+	const char *op = json_string_value(json_object_get(packet->json, "op"));
 
 	return op ? op : "";
 }

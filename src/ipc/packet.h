@@ -19,7 +19,7 @@ struct error;
 #define PACKET_FDS_MAX 4
 
 struct packet {
-	json_t *json; /* owned; NULL: none */
+	json_t *json;            /* owned; NULL: none */
 	int fds[PACKET_FDS_MAX]; /* owned; -1 where taken */
 	size_t fd_count;
 };

@@ -150,7 +150,8 @@ static void begin(void)
 	pair(&sandbox.qemu.control, &port);
 	pair(&sandbox.qemu.console, &console);
 	pair(&sandbox.qemu.errors, &console);
-	sandbox.launcher = (struct launcher){ .port = -1, .qemu_port = -1 };
+	sandbox.launcher = (struct launcher){ .ports = { -1, -1 },
+					      .qemu_ports = { -1, -1 } };
 	pair(&sandbox.launcher.channel, &launcher);
 	buffer_init(&sandbox.qemu.error_line, 1024);
 	sandbox.qemu.profile.stage = ISOLATE_STAGE_NONE;
