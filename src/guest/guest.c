@@ -325,7 +325,7 @@ static int start(struct guest *guest, int port_fd, struct error *err)
 					 .on_fire = on_folders_timer };
 	guest->files.on_ready = on_folders;
 	guest->files.ctx = guest;
-	mux_init(&guest->mux, &mux_ops, guest);
+	mux_init(&guest->mux, &mux_control_limits, &mux_ops, guest);
 	sessions_init(&guest->sessions, guest->loop, &guest->mux,
 		      &guest->cgroups);
 	sigemptyset(&signals);

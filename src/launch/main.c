@@ -6,6 +6,7 @@
  * guest. Descriptors: 2 log, 3 the channel to the supervisor, 4 the host's end
  * of the files port, 5 the start message:
  *   {"name", "folder", "marker" (hex or null), "remove_at_end", "files"}
+ * 6 the host's end of the network port, which nobody reads yet.
  *
  * What wakes the loop:
  *   supervisor        end of file: the sandbox is gone       below
@@ -41,6 +42,7 @@ enum {
 	CHANNEL_FD = 3,
 	PORT_FD,
 	MESSAGE_FD,
+	NET_PORT_FD,
 	MESSAGE_BYTES_MAX = 4 << 20,
 	LOG_BYTES_MAX = 4 << 20,
 	LAST_WORDS_MS = 600, /* for bawn-files to take in what QEMU wrote */
@@ -230,7 +232,7 @@ int main(void)
 	log_identity("bawn-launch", NULL);
 	signal(SIGPIPE, SIG_IGN);
 	umask(077);
-	for (int fd = CHANNEL_FD; fd <= MESSAGE_FD; fd++)
+	for (int fd = CHANNEL_FD; fd <= NET_PORT_FD; fd++)
 		fcntl(fd, F_SETFD, FD_CLOEXEC);
 	if (chdir("/") < 0)
 		log_debug("/: %s", strerror(errno));

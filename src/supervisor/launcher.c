@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * launcher.c - the supervisor's side of bawn-launch, and the files port
+ * launcher.c - the supervisor's side of bawn-launch, and the ports that are
+ * served there
  */
 #include "supervisor/launcher.h"
 
@@ -24,6 +25,7 @@ enum {
 	LAUNCH_FD_CHANNEL = 3,
 	LAUNCH_FD_PORT,
 	LAUNCH_FD_MESSAGE,
+	LAUNCH_FD_NET_PORT,
 };
 
 static void on_event(struct source *source, uint32_t events);
@@ -69,7 +71,7 @@ static int message_file(const struct start_spec *spec, struct error *err)
 }
 
 static int spawn(struct launcher *launcher, const struct start_spec *spec,
-		 int port, int log_fd, struct error *err)
+		 const int ports[LAUNCHER_PORTS], int log_fd, struct error *err)
 {
 	AUTO_FREE char *path = paths_helper("bawn-launch", err);
 	AUTO_CLOSE int theirs = -1;
@@ -77,8 +79,9 @@ static int spawn(struct launcher *launcher, const struct start_spec *spec,
 	const char *argv[] = { "bawn-launch", spec->name, NULL };
 	struct child_fd fds[] = { { log_fd, 2 },
 				  { -1, LAUNCH_FD_CHANNEL },
-				  { port, LAUNCH_FD_PORT },
-				  { message, LAUNCH_FD_MESSAGE } };
+				  { ports[LAUNCHER_FILES], LAUNCH_FD_PORT },
+				  { message, LAUNCH_FD_MESSAGE },
+				  { ports[LAUNCHER_NET], LAUNCH_FD_NET_PORT } };
 	struct child_spec child_spec = { .path = path,
 					 .argv = argv,
 					 .fds = fds,
@@ -96,26 +99,42 @@ static int spawn(struct launcher *launcher, const struct start_spec *spec,
 	return 0;
 }
 
+static void close_one(int *fd)
+{
+	if (*fd >= 0)
+		close(*fd);
+	*fd = -1;
+}
+
+static void close_all(int fds[LAUNCHER_PORTS])
+{
+	for (int i = 0; i < LAUNCHER_PORTS; i++)
+		close_one(&fds[i]);
+}
+
 int launcher_open(struct launcher *launcher, const struct start_spec *spec,
 		  int log_fd, struct error *err)
 {
-	AUTO_CLOSE int port = -1;
-
-	*launcher =
-		(struct launcher){ .channel = -1, .port = -1, .qemu_port = -1 };
-	if (pair(&port, &launcher->qemu_port, err) < 0)
+	*launcher = (struct launcher){ .channel = -1,
+				       .ports = { -1, -1 },
+				       .qemu_ports = { -1, -1 } };
+	for (int i = 0; i < LAUNCHER_PORTS; i++) {
+		if (pair(&launcher->ports[i], &launcher->qemu_ports[i], err) <
+		    0)
+			return -1;
+	}
+	if (spec->goal == START_MAKE_WARM)
+		return 0;
+	if (spawn(launcher, spec, launcher->ports, log_fd, err) < 0)
 		return -1;
-	if (spec->goal != START_MAKE_WARM)
-		return spawn(launcher, spec, port, log_fd, err);
-	launcher->port = TAKE_FD(port);
+	close_all(launcher->ports);
 	return 0;
 }
 
-void launcher_port_passed(struct launcher *launcher)
+void launcher_ports_passed(struct launcher *launcher)
 {
 	/* With a copy here nobody would see QEMU's end. */
-	close(launcher->qemu_port);
-	launcher->qemu_port = -1;
+	close_all(launcher->qemu_ports);
 }
 
 static void take_line(struct launcher *launcher, const char *line, size_t len)
@@ -167,17 +186,10 @@ int launcher_watch(struct launcher *launcher, struct loop *loop,
 	return loop_add(loop, &launcher->source, err);
 }
 
-static void close_one(int *fd)
-{
-	if (*fd >= 0)
-		close(*fd);
-	*fd = -1;
-}
-
 void launcher_close(struct launcher *launcher)
 {
 	loop_del(&launcher->source);
 	close_one(&launcher->channel);
-	close_one(&launcher->port);
-	close_one(&launcher->qemu_port);
+	close_all(launcher->ports);
+	close_all(launcher->qemu_ports);
 }

@@ -67,6 +67,7 @@ class Launch:
         self.folder = str(sandbox)
         ours, channel = socket.socketpair()
         port, theirs = socket.socketpair()
+        self.net_port, net_theirs = socket.socketpair()
         message = os.memfd_create("message")
         files = files_of(shares, **more) if shares else None
         os.write(message, json.dumps({
@@ -74,19 +75,19 @@ class Launch:
             "marker": marker.hex() if marker else None, "remove_at_end": remove_at_end,
             "files": files}).encode())
         os.lseek(message, 0, os.SEEK_SET)
-        given = (channel.fileno(), theirs.fileno(), message)
+        given = (channel.fileno(), theirs.fileno(), message, net_theirs.fileno())
 
         def place():
             for i, fd in enumerate(given):
                 os.dup2(fd, FAR + i, True)
             os.closerange(3, FAR)
-            for i in range(3):
+            for i in range(len(given)):
                 os.dup2(FAR + i, 3 + i, True)
             os.closerange(FAR, FAR + len(given))
         self.process = subprocess.Popen([BINARY], preexec_fn=place, close_fds=False,
                                         stdin=subprocess.DEVNULL, stderr=subprocess.PIPE,
                                         env={"ASAN_OPTIONS": "detect_leaks=0"})
-        for end in (channel, theirs):
+        for end in (channel, theirs, net_theirs):
             end.close()
         os.close(message)
         self.channel = ours
@@ -120,6 +121,7 @@ class Launch:
     def end(self):
         self.channel.close()
         self.guest.socket.close()
+        self.net_port.close()
         code = self.process.wait(timeout=5)
         self.process.stderr.close()
         return code
