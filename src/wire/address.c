@@ -149,27 +149,25 @@ bool cidr_contains(const struct cidr *range, const struct address *address)
 static bool is_guarded_v4(const uint8_t bytes[4])
 {
 	static const struct {
-		uint8_t base[4];
-		uint8_t bits;
+		uint32_t base;
+		unsigned bits;
 	} ranges[] = {
-		{ { 0 }, 8 },                 /* this host */
-		{ { 10 }, 8 },                /* private */
-		{ { 100, 64 }, 10 },          /* shared: carrier, VPN */
-		{ { 127 }, 8 },               /* loopback */
-		{ { 168, 63, 129, 16 }, 32 }, /* a cloud's metadata */
-		{ { 169, 254 }, 16 },         /* link-local, metadata */
-		{ { 172, 16 }, 12 },          /* private */
-		{ { 192, 0, 0 }, 24 },        /* protocol assignments */
-		{ { 192, 168 }, 16 },         /* private */
-		{ { 224 }, 3 },               /* multicast, reserved */
+		{ 0x00000000, 8 },  /* 0.0.0.0: this host */
+		{ 0x0a000000, 8 },  /* 10.0.0.0: private */
+		{ 0x64400000, 10 }, /* 100.64.0.0: shared, carrier, VPN */
+		{ 0x7f000000, 8 },  /* 127.0.0.0: loopback */
+		{ 0xa83f8110, 32 }, /* 168.63.129.16: a cloud's metadata */
+		{ 0xa9fe0000, 16 }, /* 169.254.0.0: link-local, metadata */
+		{ 0xac100000, 12 }, /* 172.16.0.0: private */
+		{ 0xc0000000, 24 }, /* 192.0.0.0: protocol assignments */
+		{ 0xc0a80000, 16 }, /* 192.168.0.0: private */
+		{ 0xe0000000, 3 },  /* 224.0.0.0: multicast, reserved */
 	};
-	struct address address = address_v4(bytes);
+	uint32_t value = (uint32_t)bytes[0] << 24 | (uint32_t)bytes[1] << 16 |
+			 (uint32_t)bytes[2] << 8 | bytes[3];
 
 	for (size_t i = 0; i < sizeof(ranges) / sizeof(ranges[0]); i++) {
-		struct cidr range = { address_v4(ranges[i].base),
-				      ranges[i].bits };
-
-		if (cidr_contains(&range, &address))
+		if ((value ^ ranges[i].base) >> (32 - ranges[i].bits) == 0)
 			return true;
 	}
 	return false;
