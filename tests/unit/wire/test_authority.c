@@ -102,8 +102,8 @@ static void what_could_be_read_differently_is_refused(void)
 	struct authority authority;
 
 	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
-		int result = authority_parse(cases[i], strlen(cases[i]),
-					     &authority);
+		int result =
+			authority_parse(cases[i], strlen(cases[i]), &authority);
 
 		if (result == 0)
 			printf("# %s\n", cases[i]);
