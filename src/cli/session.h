@@ -8,6 +8,7 @@
 #include <stdbool.h>
 
 struct error;
+struct relay_ask;
 struct relay_filter;
 struct sandbox;
 struct start;
@@ -18,6 +19,7 @@ struct session_wish {
 	const char *folder;      /* NULL: the workspace */
 	bool tty, forward_stdin, detach;
 	const struct relay_filter *filter; /* of its output; may be NULL */
+	struct relay_ask *ask;             /* session_agent() opens its own */
 };
 
 /* The exit code; negative with err set, as commands return it. */
