@@ -16,7 +16,7 @@
 #include "base/mem.h"
 #include "base/own.h"
 #include "ipc/control.h"
-#include "launch/keeper.h"
+#include "launch/keeper_files.h"
 
 enum {
 	ANSWER_MS = 10000,
@@ -81,7 +81,7 @@ static void on_timeout(struct timer *timer)
 
 static void handle_status(struct client *client, json_t *json)
 {
-	const struct keeper *keeper = client->clients->keeper;
+	const struct keeper *keeper = &client->clients->files->keeper;
 	json_t *ok = control_ok();
 
 	json_object_set_new(ok, "files_pid", json_integer(keeper->child.pid));
@@ -114,7 +114,7 @@ static void handle_shares(struct client *client, json_t *json)
 	}
 	client->waits_for = WAITS_FOR_SHARES;
 	timer_start(clients->loop, &client->timeout, ANSWER_MS);
-	keeper_change(clients->keeper, json_incref(files));
+	keeper_files_change(clients->files, json_incref(files));
 }
 
 static void handle_mark(struct client *client, json_t *json)
@@ -133,7 +133,7 @@ static void handle_mark(struct client *client, json_t *json)
 	}
 	client->waits_for = WAITS_FOR_MARK;
 	timer_start(clients->loop, &client->timeout, ANSWER_MS);
-	if (keeper_mark(clients->keeper, label) < 0)
+	if (keeper_files_mark(clients->files, label) < 0)
 		refuse(client, ESRCH, "no folder is shared");
 }
 
@@ -238,9 +238,9 @@ static void on_accept(struct source *source, uint32_t events)
 }
 
 int clients_open(struct clients *clients, struct loop *loop, int fd,
-		 struct keeper *keeper, struct error *err)
+		 struct keeper_files *files, struct error *err)
 {
-	*clients = (struct clients){ .loop = loop, .keeper = keeper };
+	*clients = (struct clients){ .loop = loop, .files = files };
 	clients->listener = (struct source){ .name = "launch socket",
 					     .fd = fd,
 					     .events = EPOLLIN,
@@ -250,13 +250,14 @@ int clients_open(struct clients *clients, struct loop *loop, int fd,
 
 static void shares_changed_for(struct client *client)
 {
-	const struct keeper *keeper = client->clients->keeper;
+	const struct keeper_files *files = client->clients->files;
+	const struct keeper *keeper = &files->keeper;
 
 	if (keeper->refused[0])
 		refuse(client, EINVAL, keeper->refused);
 	else if (keeper->life == KEEPER_GIVEN_UP)
 		refuse(client, EIO, keeper->why);
-	else if (keeper_settled(keeper))
+	else if (keeper_files_settled(files))
 		answer(client, control_ok());
 }
 

@@ -34,7 +34,7 @@
 #include "base/text.h"
 #include "ipc/control.h"
 #include "launch/clients.h"
-#include "launch/keeper.h"
+#include "launch/keeper_files.h"
 #include "launch/profile.h"
 #include "launch/removal.h"
 
@@ -59,7 +59,7 @@ struct launch {
 	int lock;      /* one launcher at a time */
 	struct source channel;
 	struct timer last_words;
-	struct keeper keeper;
+	struct keeper_files files_keeper;
 	struct clients clients;
 	bool ending;
 };
@@ -123,7 +123,7 @@ static void tell(const char *text)
 
 static void finish_if_done(struct launch *launch)
 {
-	if (launch->ending && !keeper_runs(&launch->keeper))
+	if (launch->ending && !keeper_runs(&launch->files_keeper.keeper))
 		loop_stop(launch->loop);
 }
 
@@ -149,7 +149,6 @@ static void on_keeper_failed(void *ctx, const char *text)
 
 static const struct keeper_ops keeper_ops = {
 	.on_change = on_keeper_change,
-	.on_mark = on_keeper_mark,
 	.on_failed = on_keeper_failed,
 };
 
@@ -157,7 +156,7 @@ static void on_last_words(struct timer *timer)
 {
 	struct launch *launch = CONTAINER_OF(timer, struct launch, last_words);
 
-	keeper_kill(&launch->keeper);
+	keeper_kill(&launch->files_keeper.keeper);
 }
 
 /* The supervisor writes nothing: this is its end. */
@@ -167,7 +166,7 @@ static void on_channel(struct source *source, uint32_t events)
 
 	loop_del(source);
 	launch->ending = true;
-	keeper_end(&launch->keeper);
+	keeper_end(&launch->files_keeper.keeper);
 	timer_start(launch->loop, &launch->last_words, LAST_WORDS_MS);
 	finish_if_done(launch);
 }
@@ -194,11 +193,12 @@ static int prepare(struct launch *launch, struct error *err)
 	listener =
 		control_listen(launch->folder, CONTROL_LAUNCH_SOCKET_NAME, err);
 	if (listener < 0 ||
-	    keeper_init(&launch->keeper, launch->loop, PORT_FD, launch->folder,
-			launch->marker, err) < 0)
+	    keeper_files_init(&launch->files_keeper, launch->loop, PORT_FD,
+			      launch->folder, launch->marker, err) < 0)
 		return -1;
-	launch->keeper.ops = &keeper_ops;
-	launch->keeper.ctx = launch;
+	launch->files_keeper.keeper.ops = &keeper_ops;
+	launch->files_keeper.keeper.ctx = launch;
+	launch->files_keeper.on_mark = on_keeper_mark;
 	launch->last_words = (struct timer){ .name = "last words",
 					     .on_fire = on_last_words };
 	launch->channel = (struct source){ .name = "supervisor",
@@ -208,7 +208,7 @@ static int prepare(struct launch *launch, struct error *err)
 	if (loop_add(launch->loop, &launch->channel, err) < 0)
 		return -1;
 	return clients_open(&launch->clients, launch->loop, TAKE_FD(listener),
-			    &launch->keeper, err);
+			    &launch->files_keeper, err);
 }
 
 static int run(struct launch *launch, struct error *err)
@@ -220,7 +220,8 @@ static int run(struct launch *launch, struct error *err)
 	if (prepare(launch, err) < 0 || profile_enter(err) < 0)
 		return -1;
 	if (json_is_object(launch->files))
-		keeper_serve(&launch->keeper, TAKE_PTR(launch->files));
+		keeper_serve(&launch->files_keeper.keeper,
+			     TAKE_PTR(launch->files));
 	return loop_run(launch->loop, err);
 }
 
@@ -242,7 +243,7 @@ int main(void)
 		return 1;
 	}
 	clients_close(&launch.clients);
-	keeper_release(&launch.keeper);
+	keeper_files_release(&launch.files_keeper);
 	if (launch.remove_at_end)
 		removal_of_sandbox(launch.folder, launch.path, launch.name);
 	return 0;

@@ -23,7 +23,8 @@ static void a_list_survives_the_round_trip_with_one_text_an_address(void)
 	struct error err = { 0 };
 	json_t *json;
 
-	REQUIRE(decode("[{\"address\":\"127.0.0.1\",\"host\":1,\"guest\":65535},"
+	REQUIRE(decode("[{\"address\":\"127.0.0.1\",\"host\":1,\"guest\":65535}"
+		       ","
 		       "{\"address\":\"0:0::1\",\"host\":1,\"guest\":2}]",
 		       &list, &err) == 0);
 	REQUIRE(list.count == 2);
