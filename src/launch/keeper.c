@@ -135,16 +135,23 @@ void keeper_serve(struct keeper *keeper, json_t *settings)
 
 void keeper_take(struct keeper *keeper, json_t *settings)
 {
-	json_decref(keeper->settings_back);
-	keeper->settings_back = keeper->settings;
+	/* Back to what has worked, not to what was on trial. */
+	if (keeper->settings_back)
+		json_decref(keeper->settings);
+	else
+		keeper->settings_back = keeper->settings;
 	keeper->settings = settings;
 	keeper->refused[0] = '\0';
 }
 
 void keeper_settle(struct keeper *keeper)
 {
+	if (!keeper->settings_back)
+		return;
 	json_decref(keeper->settings_back);
 	keeper->settings_back = NULL;
+	if (keeper->row->on_settled)
+		keeper->row->on_settled(keeper);
 }
 
 void keeper_refuse(struct keeper *keeper, const char *why)
@@ -153,6 +160,8 @@ void keeper_refuse(struct keeper *keeper, const char *why)
 	json_decref(keeper->settings);
 	keeper->settings = keeper->settings_back;
 	keeper->settings_back = NULL;
+	if (keeper->row->on_refused)
+		keeper->row->on_refused(keeper);
 }
 
 void keeper_replace(struct keeper *keeper, json_t *settings)

@@ -63,6 +63,9 @@ struct keeper_row {
 	bool (*read_control)(struct keeper *keeper);
 	void (*on_ready)(struct keeper *keeper); /* may be NULL */
 	void (*on_gone)(struct keeper *keeper);  /* may be NULL */
+	/* New settings work, or do not; may be NULL. */
+	void (*on_settled)(struct keeper *keeper);
+	void (*on_refused)(struct keeper *keeper);
 };
 
 struct keeper_lines {
@@ -75,6 +78,8 @@ struct keeper_ops {
 	void (*on_change)(void *ctx);
 	/* The guest is not served any more; text is for the user. */
 	void (*on_failed)(void *ctx, const char *text);
+	/* Something is missing that it can do without; for the user too. */
+	void (*on_lacks)(void *ctx, const char *text);
 };
 
 struct keeper {

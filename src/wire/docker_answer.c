@@ -15,17 +15,17 @@
 
 static bool begins(const char *line, size_t len, const char *text)
 {
-	return len >= strlen(text) && strncasecmp(line, text, strlen(text)) == 0;
+	return len >= strlen(text) &&
+	       strncasecmp(line, text, strlen(text)) == 0;
 }
 
 static bool is_dockers(const char *line, size_t len)
 {
-	static const char *const names[] = { "Api-Version:",
-					     "Docker-Experimental:",
-					     "Libpod-API-Version:",
-					     "Libpod-Buildah-Version:",
-					     "Buildkit-Version:",
-					     "Builder-Version:" };
+	static const char *const names[] = {
+		"Api-Version:",        "Docker-Experimental:",
+		"Libpod-API-Version:", "Libpod-Buildah-Version:",
+		"Buildkit-Version:",   "Builder-Version:"
+	};
 	static const char *const servers[] = { "Docker", "Libpod", "Podman" };
 
 	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {

@@ -19,8 +19,8 @@ static void add(void *ctx, const char *name, const struct address *address)
 
 	address_format(address, one);
 	list->len += (size_t)snprintf(list->text + list->len,
-				      sizeof(list->text) - list->len,
-				      "%s=%s ", name, one);
+				      sizeof(list->text) - list->len, "%s=%s ",
+				      name, one);
 }
 
 static void names_are_canonical_and_in_order(void)

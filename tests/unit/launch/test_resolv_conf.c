@@ -83,8 +83,7 @@ static void the_number_of_servers_is_bounded(void)
 	/* cut anywhere it still has some */
 	for (size_t len = 0; len <= used; len++) {
 		resolv_conf_parse(file, len, &conf);
-		CHECK(conf.count >= 1 &&
-		      conf.count <= RESOLV_CONF_SERVERS_MAX);
+		CHECK(conf.count >= 1 && conf.count <= RESOLV_CONF_SERVERS_MAX);
 	}
 }
 
