@@ -136,12 +136,11 @@ json_t *ask_json(const struct ask *ask)
 
 	if (ask->address.family)
 		address_format(&ask->address, address);
-	return json_pack("{s:I, s:s?, s:s?, s:i, s:s, s:I}", "id",
-			 (json_int_t)ask->id, "name",
-			 named ? ask->target.host : NULL, "address",
-			 address[0] ? address : NULL, "port",
-			 (int)ask->target.port, "protocol", ask->protocol,
-			 "ms_left", left);
+	return json_pack(
+		"{s:I, s:s?, s:s?, s:i, s:s, s:I}", "id", (json_int_t)ask->id,
+		"name", named ? ask->target.host : NULL, "address",
+		address[0] ? address : NULL, "port", (int)ask->target.port,
+		"protocol", ask->protocol, "ms_left", left);
 }
 
 json_t *asks_json(const struct asks *asks)

@@ -30,10 +30,10 @@ enum ask_verdict {
 };
 
 struct ask {
-	uint32_t id;        /* ours; 0: the place is free */
-	json_int_t net_id;  /* bawn-net's */
+	uint32_t id;             /* ours; 0: the place is free */
+	json_int_t net_id;       /* bawn-net's */
 	struct authority target; /* a name or an address, and a port */
-	struct address address; /* family 0: not known */
+	struct address address;  /* family 0: not known */
 	char protocol[ASKS_PROTOCOL_SIZE];
 	uint64_t over_ms; /* by loop_now_ms() */
 	bool hooked;      /* the user's program was asked */

@@ -29,6 +29,8 @@ static void drop(struct client *client)
 		if (clients->list[i] == client)
 			clients->list[i] = NULL;
 	}
+	/* There is room for another one. */
+	loop_wait_for(&clients->listener, EPOLLIN);
 	loop_del(&client->source);
 	timer_stop(&client->timeout);
 	close(client->source.fd);
@@ -221,13 +223,21 @@ static void on_event(struct source *source, uint32_t events)
 			(size_t)(newline - (const char *)client->in.data));
 }
 
-static void add(struct clients *clients, int fd)
+/* CLIENTS_MAX: there is none. */
+static size_t free_place(const struct clients *clients)
 {
-	struct client *client = xcalloc(1, sizeof(*client));
 	size_t i = 0;
 
 	while (i < CLIENTS_MAX && clients->list[i])
 		i++;
+	return i;
+}
+
+static void add(struct clients *clients, int fd)
+{
+	struct client *client = xcalloc(1, sizeof(*client));
+	size_t i = free_place(clients);
+
 	*client = (struct client){
 		.clients = clients,
 		.source = { .name = "launch client",
@@ -237,10 +247,6 @@ static void add(struct clients *clients, int fd)
 		.in = BUFFER_INIT(CONTROL_LINE_MAX),
 		.timeout = { .name = "client", .on_fire = on_timeout },
 	};
-	if (i == CLIENTS_MAX) {
-		client_refuse(client, EBUSY, "too many clients at once");
-		return;
-	}
 	if (loop_add(clients->loop, &client->source, NULL) < 0) {
 		drop(client);
 		return;
@@ -253,9 +259,15 @@ static void on_accept(struct source *source, uint32_t events)
 {
 	struct clients *clients =
 		CONTAINER_OF(source, struct clients, listener);
-	AUTO_CLOSE int fd = accept4(source->fd, NULL, NULL, SOCK_CLOEXEC);
+	AUTO_CLOSE int fd = -1;
 	struct error err;
 
+	/* More of them wait in the socket's own queue. */
+	if (free_place(clients) == CLIENTS_MAX) {
+		loop_wait_for(source, 0);
+		return;
+	}
+	fd = accept4(source->fd, NULL, NULL, SOCK_CLOEXEC);
 	if (fd < 0)
 		return;
 	if (control_check_peer(fd, getuid(), &err) < 0) {

@@ -30,8 +30,8 @@ static json_t *with_asks(const struct client *client)
 {
 	json_t *ok = control_ok();
 
-	json_object_set_new(
-		ok, "asks", asks_json(&client->clients->net->questions.asks));
+	json_object_set_new(ok, "asks",
+			    asks_json(&client->clients->net->questions.asks));
 	return ok;
 }
 
@@ -66,8 +66,8 @@ static void change(struct client *client, enum waits_for what, json_t *given)
 			      "another command changes the network");
 		return;
 	}
-	settings = net_settings_check(owned, clients->net->keeper.settings,
-				      &err);
+	settings =
+		net_settings_check(owned, clients->net->keeper.settings, &err);
 	if (!settings) {
 		client_refuse(client, EINVAL, err.text);
 		return;

@@ -34,8 +34,8 @@ enum {
 	SETTLE_MS = 100, /* a file is written in several steps */
 	EVENT_BYTES = 16384,
 	/* Of a file itself: one that is a mount of its own has no folder. */
-	FILE_EVENTS = IN_CLOSE_WRITE | IN_ATTRIB | IN_DELETE_SELF |
-		      IN_MOVE_SELF,
+	FILE_EVENTS =
+		IN_CLOSE_WRITE | IN_ATTRIB | IN_DELETE_SELF | IN_MOVE_SELF,
 	FOLDER_EVENTS = IN_CLOSE_WRITE | IN_CREATE | IN_DELETE | IN_MOVED_TO |
 			IN_MOVED_FROM,
 };
@@ -79,8 +79,8 @@ static json_t *read_servers(void)
 
 static void add_host(void *ctx, const char *name, const struct address *address)
 {
-	json_array_append_new(ctx, json_pack("[s, o]", name,
-					     address_json(address)));
+	json_array_append_new(ctx,
+			      json_pack("[s, o]", name, address_json(address)));
 }
 
 static json_t *read_hosts(void)

@@ -18,7 +18,7 @@ struct error;
 #define HOST_FACTS_ADDRESSES_MAX 1024
 
 struct host_facts {
-	json_t *resolver;  /* owned: {"servers": […], "hosts": [[…, …]…]} */
+	json_t *resolver; /* owned: {"servers": […], "hosts": [[…, …]…]} */
 	json_t *addresses; /* owned: texts */
 	void (*on_change)(void *ctx);
 	void *ctx;

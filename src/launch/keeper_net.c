@@ -250,8 +250,8 @@ static void on_socket(struct keeper_net *net, const json_t *packet)
 static void on_connected(void *ctx, uint32_t id, int fd, int code,
 			 const char *why)
 {
-	json_t *packet = json_pack("{s:s, s:I}", "op", "socket", "id",
-				   (json_int_t)id);
+	json_t *packet =
+		json_pack("{s:s, s:I}", "op", "socket", "id", (json_int_t)id);
 	AUTO_CLOSE int owned = fd;
 
 	if (fd < 0) {

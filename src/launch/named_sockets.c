@@ -41,7 +41,8 @@ struct named_probe {
 
 static bool same(const struct stat *a, const struct stat *b)
 {
-	return a->st_nlink && a->st_dev == b->st_dev && a->st_ino == b->st_ino &&
+	return a->st_nlink && a->st_dev == b->st_dev &&
+	       a->st_ino == b->st_ino &&
 	       a->st_ctim.tv_sec == b->st_ctim.tv_sec &&
 	       a->st_ctim.tv_nsec == b->st_ctim.tv_nsec;
 }

@@ -90,8 +90,7 @@ void policy_append_settings(json_t *settings, const char *line)
 	size_t len = json_string_length(old);
 
 	if (!old_text || has_line(old_text, len, line) ||
-	    buffer_append(&text, old_text, len) < 0 ||
-	    append(&text, line) < 0)
+	    buffer_append(&text, old_text, len) < 0 || append(&text, line) < 0)
 		return;
 	json_object_set_new(source, "text",
 			    json_stringn((const char *)text.data, text.len));

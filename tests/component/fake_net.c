@@ -93,7 +93,7 @@ static void accept_one(void)
 
 	if (poll(&one, 1, 10000) != 1)
 		_exit(4);
-	fd = accept(last, NULL, NULL);
+	fd = accept4(last, NULL, NULL, SOCK_CLOEXEC);
 	if (fd < 0 || write(fd, "hello", 5) != 5)
 		_exit(4);
 }

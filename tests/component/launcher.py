@@ -57,8 +57,8 @@ class Guest(Files):
 class Launch:
     # pylint: disable=too-many-locals
     def __init__(self, sandbox, shares, marker=None, remove_at_end=False, net=None,
-                 binary=BINARY, uid=0, **more):
-        self.folder = str(sandbox)
+                 binary=BINARY, uid=0, prefix=(), **more):
+        self.folder, self.log = str(sandbox), ""
         ours, channel = socket.socketpair()
         port, theirs = socket.socketpair()
         self.net_port, net_theirs = socket.socketpair()
@@ -78,9 +78,9 @@ class Launch:
             for i in range(len(given)):
                 os.dup2(FAR + i, 3 + i, True)
             os.closerange(FAR, FAR + len(given))
-        self.process = subprocess.Popen([binary], preexec_fn=place, close_fds=False,
+        self.process = subprocess.Popen([*prefix, binary], preexec_fn=place, close_fds=False,
                                         stdin=subprocess.DEVNULL, stderr=subprocess.PIPE,
-                                        env={"ASAN_OPTIONS": "detect_leaks=0"})
+                                        env={"PATH": "/usr/sbin:/usr/bin:/sbin:/bin", "ASAN_OPTIONS": "detect_leaks=0"})
         for end in (channel, theirs, net_theirs):
             end.close()
         os.close(message)
@@ -117,6 +117,7 @@ class Launch:
         self.guest.socket.close()
         self.net_port.close()
         code = self.process.wait(timeout=5)
+        self.log = self.process.stderr.read().decode()
         self.process.stderr.close()
         return code
 
