@@ -47,8 +47,8 @@ static void line(struct page *page, const char *style, const char *text)
 	/* all of our words are ASCII, and so are names in their one form */
 	if (len > page->cols)
 		len = page->cols;
-	buffer_printf(page->out, "\033[%u;1H%s%.*s\033[0m\033[K", ++page->row, style,
-		      (int)len, shown);
+	buffer_printf(page->out, "\033[%u;1H%s%.*s\033[0m\033[K", ++page->row,
+		      style, (int)len, shown);
 }
 
 static void head(struct page *page, const struct ask *ask,

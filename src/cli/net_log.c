@@ -63,9 +63,8 @@ static int check_place(const struct net_log_entry *entry)
 	    (hostname_canonical(entry->name, strlen(entry->name), name) < 0 ||
 	     strcmp(name, entry->name)))
 		return -1;
-	if (*entry->address && address_parse(entry->address,
-					     strlen(entry->address),
-					     &address) < 0)
+	if (*entry->address &&
+	    address_parse(entry->address, strlen(entry->address), &address) < 0)
 		return -1;
 	return 0;
 }
@@ -76,11 +75,16 @@ static int take_fields(const json_t *json, struct net_log_entry *entry)
 		const char *key;
 		const char **text;
 	} texts[] = {
-		{ "time", &entry->time },         { "rule", &entry->rule },
-		{ "sandbox", &entry->sandbox },   { "scope", &entry->scope },
-		{ "protocol", &entry->protocol }, { "reason", &entry->reason },
-		{ "name", &entry->name },         { "address", &entry->address },
-		{ "method", &entry->method },     { "path", &entry->path },
+		{ "time", &entry->time },
+		{ "rule", &entry->rule },
+		{ "sandbox", &entry->sandbox },
+		{ "scope", &entry->scope },
+		{ "protocol", &entry->protocol },
+		{ "reason", &entry->reason },
+		{ "name", &entry->name },
+		{ "address", &entry->address },
+		{ "method", &entry->method },
+		{ "path", &entry->path },
 	};
 	const char *verdict;
 	uint64_t port;

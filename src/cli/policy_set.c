@@ -186,10 +186,10 @@ json_t *policy_set_json(const struct policy_set *set, struct error *err)
 		return NULL;
 	for (size_t i = 0; i < set->count; i++) {
 		const struct policy_set_item *item = &set->items[i];
-		json_t *one = json_pack("{s:s, s:s, s:s%}", "scope",
-					policy_scope_name(item->scope), "name",
-					item->name, "text", item->text,
-					item->len);
+		json_t *one =
+			json_pack("{s:s, s:s, s:s%}", "scope",
+				  policy_scope_name(item->scope), "name",
+				  item->name, "text", item->text, item->len);
 
 		if (one && json_array_append_new(list, one) == 0)
 			continue;

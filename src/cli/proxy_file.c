@@ -73,8 +73,7 @@ static int read_default(int fd, const struct store *store,
 		return error_set(err, errno, "stat");
 	if (!S_ISREG(st.st_mode) || st.st_uid != geteuid())
 		return error_set(err, 0, "not a file of yours");
-	if (check_shared(store, err) < 0 ||
-	    fileio_read_fd(fd, &text, err) < 0)
+	if (check_shared(store, err) < 0 || fileio_read_fd(fd, &text, err) < 0)
 		return -1;
 	return proxy_config_read((const char *)text.data, text.len, policy,
 				 err);

@@ -95,8 +95,9 @@ static int add_one(struct rule_words *words, const char *text, size_t len,
 	/* `allow "deny x"` is more likely a mistake than a wish */
 	if (rule.action != action) {
 		rule_release(&rule);
-		error_set(err, 0, "a rule of this command says no `allow` or "
-				  "`deny` itself");
+		error_set(err, 0,
+			  "a rule of this command says no `allow` or "
+			  "`deny` itself");
 		return refuse(text, len, err);
 	}
 	if (words->count == RULE_WORDS_MAX) {

@@ -39,7 +39,8 @@ static void what_is_no_question_is_refused(void)
 		"[]",
 		"{\"id\":1,\"port\":443,\"ms_left\":1}",
 		"{\"id\":1,\"name\":\"a b\",\"port\":443,\"ms_left\":1}",
-		"{\"id\":1,\"name\":\"a\\u001b[2J\",\"port\":443,\"ms_left\":1}",
+		"{\"id\":1,\"name\":\"a\\u001b[2J\",\"port\":443,\"ms_left\":"
+		"1}",
 		"{\"id\":1,\"name\":\"a.b\",\"port\":0,\"ms_left\":1}",
 		"{\"id\":1,\"name\":\"a.b\",\"port\":65536,\"ms_left\":1}",
 		"{\"id\":-1,\"name\":\"a.b\",\"port\":1,\"ms_left\":1}",
@@ -59,10 +60,9 @@ static void a_list_has_a_bound(void)
 	json_t *list = json_array();
 
 	for (int i = 0; i < ASKS_MAX + 5; i++)
-		json_array_append_new(list,
-				      json_pack("{s:i, s:s, s:i, s:i}", "id", i,
-						"name", "a.b", "port", 1,
-						"ms_left", 1));
+		json_array_append_new(list, json_pack("{s:i, s:s, s:i, s:i}",
+						      "id", i, "name", "a.b",
+						      "port", 1, "ms_left", 1));
 	json_array_insert_new(list, 0, json_null());
 	CHECK(ask_decode_list(list, asks) == ASKS_MAX && asks[0].id == 0);
 	CHECK(ask_decode_list(NULL, asks) == 0);
@@ -73,8 +73,8 @@ static void a_list_has_a_bound(void)
 static const char *draw(uint16_t rows, uint16_t cols, size_t more)
 {
 	static struct buffer out;
-	struct ask_view view = { "box", "amber-otter-41", more,
-				 rows,  cols,             false };
+	struct ask_view view = { "box", "amber-otter-41", more, rows, cols,
+				 false };
 
 	buffer_release(&out);
 	buffer_init(&out, 65536);
@@ -151,10 +151,12 @@ static void one_key_after_a_pause_is_an_answer(void)
 		const char *typed;
 		enum ask_choice choice;
 	} rows[] = {
-		{ "o", ASK_ONCE },  { "a", ASK_ALWAYS }, { "n", ASK_NEVER },
-		{ "d", ASK_DENY },  { "O", ASK_ONCE },   { "\003", ASK_DENY },
-		{ "x", ASK_NONE },  { "oo", ASK_NONE },  { "yes", ASK_NONE },
-		{ "\033", ASK_NONE }, { "\033[A", ASK_NONE }, { "\r", ASK_NONE },
+		{ "o", ASK_ONCE },      { "a", ASK_ALWAYS },
+		{ "n", ASK_NEVER },     { "d", ASK_DENY },
+		{ "O", ASK_ONCE },      { "\003", ASK_DENY },
+		{ "x", ASK_NONE },      { "oo", ASK_NONE },
+		{ "yes", ASK_NONE },    { "\033", ASK_NONE },
+		{ "\033[A", ASK_NONE }, { "\r", ASK_NONE },
 	};
 
 	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {

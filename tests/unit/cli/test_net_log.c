@@ -153,8 +153,8 @@ static void a_summary_counts_hosts_by_verdict(void)
 	CHECK(!strcmp(at(list, 0, "host"), "a.example:443"));
 	CHECK(!strcmp(at(list, 0, "last_seen"), "3"));
 	CHECK(!strcmp(at(list, 0, "since"), "1"));
-	CHECK(json_integer_value(json_object_get(json_array_get(list, 0),
-						 "count")) == 2);
+	CHECK(json_integer_value(
+		      json_object_get(json_array_get(list, 0), "count")) == 2);
 	json_decref(list);
 	list = net_summary_list(&summary, true, 1);
 	CHECK(json_array_size(list) == 1);

@@ -24,8 +24,7 @@ static const char *read_text(const char *text, size_t len)
 }
 
 #define READ(text) read_text(text, strlen(text))
-#define NETWORK(inner) \
-	"{\"policy\":\"deny\",\"network\":{" inner "}}"
+#define NETWORK(inner) "{\"policy\":\"deny\",\"network\":{" inner "}}"
 
 static void every_list_becomes_rules(void)
 {
@@ -145,12 +144,11 @@ static void rules_become_lists_that_open_nothing_more(void)
 	proxy_config_add(config, policy, sizeof(policy) - 1);
 	text = json_dumps(config, JSON_COMPACT);
 	CHECK(text &&
-	      !strcmp(text,
-		      "{\"policy\":\"deny\",\"network\":{"
-		      "\"allowedDomains\":[\"x.org\",\"y.org:443\","
-		      "\"198.51.100.0/24\"],"
-		      "\"blockedDomains\":[\"d.org\",\"192.0.2.1:22\"],"
-		      "\"blockCIDR\":[\"192.0.2.0/24\"]}}"));
+	      !strcmp(text, "{\"policy\":\"deny\",\"network\":{"
+			    "\"allowedDomains\":[\"x.org\",\"y.org:443\","
+			    "\"198.51.100.0/24\"],"
+			    "\"blockedDomains\":[\"d.org\",\"192.0.2.1:22\"],"
+			    "\"blockCIDR\":[\"192.0.2.0/24\"]}}"));
 	if (text)
 		printf("# %s\n", text);
 	CHECK(text && READ(text));

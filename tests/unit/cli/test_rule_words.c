@@ -53,8 +53,9 @@ static void commas_of_methods_do_not(void)
 
 static void limits_hold_for_each(void)
 {
-	CHECK(!strcmp(rules_with("x.com,y.com", "GET,POST", "/a/**"),
-		      "allow GET,POST x.com/a/**\nallow GET,POST y.com/a/**\n"));
+	CHECK(!strcmp(
+		rules_with("x.com,y.com", "GET,POST", "/a/**"),
+		"allow GET,POST x.com/a/**\nallow GET,POST y.com/a/**\n"));
 	CHECK(!strcmp(rules_with("x.com", NULL, "a"), "allow x.com/a\n"));
 	CHECK(!strcmp(rules_with("x.com", "get", NULL), "allow GET x.com\n"));
 }
@@ -62,10 +63,20 @@ static void limits_hold_for_each(void)
 static void what_is_no_rule_is_a_usage_error(void)
 {
 	static const char *const bad[] = {
-		"",	   ",",       "a.com,",	     ",a.com",
-		"a.com,,b.com", "deny a.com",
-		"a.com#x", "a.com\nallow **", "http://a.com", "localhost",
-		"a.com:0", "a.com:x", "1.2.3.4.5", "a b c d",
+		"",
+		",",
+		"a.com,",
+		",a.com",
+		"a.com,,b.com",
+		"deny a.com",
+		"a.com#x",
+		"a.com\nallow **",
+		"http://a.com",
+		"localhost",
+		"a.com:0",
+		"a.com:x",
+		"1.2.3.4.5",
+		"a b c d",
 	};
 
 	for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {

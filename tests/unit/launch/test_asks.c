@@ -56,7 +56,8 @@ static void what_is_not_in_its_one_spelling_is_refused(void)
 		"{\"id\":1,\"port\":0,\"protocol\":\"tcp\",\"name\":\"a\"}",
 		"{\"id\":1,\"port\":65536,\"protocol\":\"tcp\",\"name\":\"a\"}",
 		"{\"id\":\"1\",\"port\":1,\"protocol\":\"tcp\",\"name\":\"a\"}",
-		"{\"id\":1,\"port\":1,\"protocol\":\"tcp\",\"address\":\"::%1\"}",
+		"{\"id\":1,\"port\":1,\"protocol\":\"tcp\",\"address\":\"::%"
+		"1\"}",
 	};
 	struct ask ask;
 

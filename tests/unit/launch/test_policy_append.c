@@ -32,8 +32,8 @@ static void a_rule_is_added_once_at_the_end(void)
 
 	CHECK(policy_append_file(folder, "allow a", &err) == 0);
 	CHECK(file_is("allow a\n"));
-	fileio_replace(folder, POLICY_APPEND_FILE, "# x\nallow a:4", 13, 0600, 0,
-		       NULL);
+	fileio_replace(folder, POLICY_APPEND_FILE, "# x\nallow a:4", 13, 0600,
+		       0, NULL);
 	CHECK(policy_append_file(folder, "allow a", &err) == 0);
 	CHECK(file_is("# x\nallow a:4\nallow a\n"));
 	CHECK(policy_append_file(folder, "allow a", &err) == 0);
