@@ -66,6 +66,8 @@ struct start_spec {
 	bool agent_once;    /* power off when the main session has ended */
 	char *files; /* JSON object for bawn-files: its "shares", …; or NULL */
 	unsigned shares; /* how many these are; also told to the guest */
+	char *net; /* JSON object: the network's settings; NULL: there is none
+		    */
 };
 
 /*

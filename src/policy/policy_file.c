@@ -16,6 +16,8 @@ static bool is_space(char c)
 
 struct policy_file policy_file_of(const char *text, size_t len)
 {
+	if (len == 0)
+		text = ""; /* an empty buffer has none */
 	return (struct policy_file){ .at = text, .end = text + len };
 }
 

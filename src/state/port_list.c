@@ -50,11 +50,10 @@ json_t *port_list_encode(const struct port_list *list)
 
 	for (size_t i = 0; i < list->count; i++)
 		json_array_append_new(
-			array,
-			json_pack("{s:s, s:i, s:i}", "address",
-				  list->items[i].address, "host",
-				  (int)list->items[i].host, "guest",
-				  (int)list->items[i].guest));
+			array, json_pack("{s:s, s:i, s:i}", "address",
+					 list->items[i].address, "host",
+					 (int)list->items[i].host, "guest",
+					 (int)list->items[i].guest));
 	return array;
 }
 

@@ -58,9 +58,9 @@ json_t *socket_list_encode(const struct socket_list *list)
 	json_t *array = json_array();
 
 	for (size_t i = 0; i < list->count; i++) {
-		json_t *one = json_pack("{s:s, s:s}", "host",
-					list->items[i].host, "guest",
-					list->items[i].guest);
+		json_t *one =
+			json_pack("{s:s, s:s}", "host", list->items[i].host,
+				  "guest", list->items[i].guest);
 
 		if (json_array_append_new(array, one) < 0) {
 			json_decref(array);
@@ -79,11 +79,11 @@ static int decode_one(json_t *value, struct socket_list *list,
 	if (json_unpack_ex(value, &why, JSON_STRICT, "{s:s, s:s}", "host",
 			   &host, "guest", &guest) < 0)
 		return error_set(err, 0, "socket: %s", why.text);
-	return socket_list_add(list,
-			       &(struct socket_record){ .host = (char *)host,
-							.guest = (char *)
-								guest },
-			       err);
+	return socket_list_add(
+		list,
+		&(struct socket_record){ .host = (char *)host,
+					 .guest = (char *)guest },
+		err);
 }
 
 int socket_list_decode(const json_t *array, struct socket_list *list,

@@ -43,13 +43,15 @@ static int pair(int *one, int *other, struct error *err)
 
 static char *message_text(const struct start_spec *spec)
 {
-	/* The list was checked with the start line. */
+	/* Both were checked with the start line. */
 	json_t *files =
 		spec->files ? json_loads(spec->files, 0, NULL) : json_null();
-	json_t *message =
-		json_pack("{s:s, s:s, s:s?, s:b, s:o}", "name", spec->name,
-			  "folder", spec->folder, "marker", spec->marker,
-			  "remove_at_end", spec->remove_at_end, "files", files);
+	json_t *net = spec->net ? json_loads(spec->net, 0, NULL) : json_null();
+	json_t *message = json_pack(
+		"{s:s, s:s, s:s?, s:b, s:I, s:o, s:o}", "name", spec->name,
+		"folder", spec->folder, "marker", spec->marker, "remove_at_end",
+		spec->remove_at_end, "uid", (json_int_t)spec->uid, "files",
+		files, "net", net);
 	char *text = message ? json_dumps(message, JSON_COMPACT) : NULL;
 
 	json_decref(message);
@@ -139,12 +141,23 @@ void launcher_ports_passed(struct launcher *launcher)
 
 static void take_line(struct launcher *launcher, const char *line, size_t len)
 {
+	static const char failed[] = "failed ", lacks[] = "lacks ";
+	void (*tell)(void *ctx, const char *text) = NULL;
 	char text[LAUNCHER_LINE_MAX];
+	size_t word = 0;
 
-	if (len < strlen("failed ") || memcmp(line, "failed ", 7) != 0)
+	if (len >= strlen(failed) && !memcmp(line, failed, strlen(failed))) {
+		tell = launcher->on_failed;
+		word = strlen(failed);
+	} else if (len >= strlen(lacks) &&
+		   !memcmp(line, lacks, strlen(lacks))) {
+		tell = launcher->on_lacks;
+		word = strlen(lacks);
+	}
+	if (!tell)
 		return;
-	text_printable(line + 7, len - 7, text, sizeof(text));
-	launcher->on_failed(launcher->ctx, text);
+	text_printable(line + word, len - word, text, sizeof(text));
+	tell(launcher->ctx, text);
 }
 
 static void on_event(struct source *source, uint32_t events)
