@@ -20,13 +20,13 @@
 #define MARK_FILE "ask-mark"
 
 static const char *const colours[] = {
-	"amber", "azure", "coral",  "ebony",  "ivory", "jade", "lilac", "lemon",
+	"amber",  "azure", "coral", "ebony", "ivory", "jade",  "lilac", "lemon",
 	"maroon", "ochre", "olive", "pearl", "ruby",  "sable", "teal",  "umber",
 };
 static const char *const animals[] = {
-	"badger", "beaver", "crane",  "falcon", "heron", "ibex",  "jackal",
-	"kestrel", "lynx",  "marten", "newt",   "otter", "pike",  "raven",
-	"stoat",  "weasel",
+	"badger", "beaver",  "crane", "falcon", "heron", "ibex",
+	"jackal", "kestrel", "lynx",  "marten", "newt",  "otter",
+	"pike",   "raven",   "stoat", "weasel",
 };
 
 static int make(int folder, char mark[ASK_MARK_SIZE], struct error *err)

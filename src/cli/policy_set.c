@@ -21,6 +21,11 @@
 
 #define PRESETS_FOLDER "policy"
 #define PRESETS_MAX 64
+/* Beside the presets: domains that many people share, for policy_learn(). */
+#define SHARED_FILE "shared"
+#define AGENTS_FOLDER PRESETS_FOLDER "/agents"
+/* The one that has nothing implicit, not even the agent's own hosts. */
+#define STRICT_PRESET "deny-all"
 
 AUTO_DEFINE(presets, char **, policy_set_presets_free)
 
@@ -70,26 +75,44 @@ static int find_preset(const struct policy_set_item *item, char **name,
 	return 0;
 }
 
-static int add_preset(struct policy_set *set, struct error *err)
+/* A file that comes with bawn. */
+static int add_data_file(struct policy_set *set, enum policy_scope scope,
+			 const char *folder, const char *name,
+			 struct error *err)
 {
 	AUTO_BUFFER struct buffer text = BUFFER_INIT(POLICY_SET_TEXT_MAX);
-	AUTO_FREE char *sub = NULL;
-	AUTO_FREE char *path = NULL;
+	AUTO_FREE char *sub = xasprintf("%s/%s", folder, name);
+	AUTO_FREE char *path = paths_data_file(sub, err);
+
+	if (!path)
+		return -1;
+	if (fileio_read(AT_FDCWD, path, &text, err) < 0)
+		return error_prefix(err, "%s", path);
+	add_item(set, scope, path, text.data, text.len);
+	return 0;
+}
+
+static int add_preset(struct policy_set *set, struct error *err)
+{
+	struct error none = { 0 };
 
 	set->preset = xstrdup(POLICY_SET_DEFAULT);
 	/* the sandbox's own is read last, and wins */
 	for (size_t i = 0; i < set->count; i++)
 		if (find_preset(&set->items[i], &set->preset, err) < 0)
 			return -1;
-	if (policy_set_check_preset(set->preset, err) < 0)
+	if (policy_set_check_preset(set->preset, err) < 0 ||
+	    add_data_file(set, POLICY_PRESET, PRESETS_FOLDER, set->preset,
+			  err) < 0)
 		return -1;
-	sub = xasprintf(PRESETS_FOLDER "/%s", set->preset);
-	path = paths_data_file(sub, err);
-	if (!path)
+	/* not every agent has hosts that it cannot do without */
+	if (set->agent && strcmp(set->preset, STRICT_PRESET) &&
+	    add_data_file(set, POLICY_AGENT, AGENTS_FOLDER, set->agent, &none) <
+		    0 &&
+	    none.code != ENOENT) {
+		*err = none;
 		return -1;
-	if (fileio_read(AT_FDCWD, path, &text, err) < 0)
-		return error_prefix(err, "%s", path);
-	add_item(set, POLICY_PRESET, path, text.data, text.len);
+	}
 	return 0;
 }
 
@@ -124,6 +147,7 @@ int policy_set_load(const struct sandbox *sandbox, struct policy_set *set,
 		AUTO_FREE char *sub = xasprintf("sandboxes/%s/" POLICY_SET_FILE,
 						sandbox->record.name);
 
+		set->agent = sandbox->record.agent;
 		own = paths_of(PATHS_STATE, sub, err);
 		if (!own || add_file(set, POLICY_SANDBOX, sandbox->folder, own,
 				     err) < 0)
@@ -135,17 +159,23 @@ int policy_set_load(const struct sandbox *sandbox, struct policy_set *set,
 	return 0;
 }
 
-/* Without the preset, which may be another one now. */
+/* Without the preset, which may be another one now, and what comes with it. */
 static void drop_preset(struct policy_set *set)
 {
+	size_t n = 0;
+
 	for (size_t i = 0; i < set->count; i++) {
-		if (set->items[i].scope != POLICY_PRESET)
+		struct policy_set_item *item = &set->items[i];
+
+		if (item->scope != POLICY_PRESET &&
+		    item->scope != POLICY_AGENT) {
+			set->items[n++] = *item;
 			continue;
-		free(set->items[i].name);
-		free(set->items[i].text);
-		memmove(&set->items[i], &set->items[i + 1],
-			(--set->count - i) * sizeof(set->items[0]));
+		}
+		free(item->name);
+		free(item->text);
 	}
+	set->count = n;
 	free(TAKE_PTR(set->preset));
 }
 
@@ -230,7 +260,8 @@ char **policy_set_presets(void)
 	size_t n = 0;
 
 	while (folder && n < PRESETS_MAX && (entry = readdir(folder)))
-		if (entry->d_name[0] != '.')
+		if (entry->d_name[0] != '.' && entry->d_type != DT_DIR &&
+		    strcmp(entry->d_name, SHARED_FILE))
 			names[n++] = xstrdup(entry->d_name);
 	if (folder)
 		closedir(folder);
@@ -259,4 +290,28 @@ int policy_set_check_preset(const char *name, struct error *err)
 	text_printable(name, strlen(name), shown, sizeof(shown));
 	return error_set(err, 0, "there is no preset %s (there is: %s)", shown,
 			 list.len ? buffer_str(&list) : "none");
+}
+
+static char *read_data(const char *sub)
+{
+	AUTO_BUFFER struct buffer text = BUFFER_INIT(POLICY_SET_TEXT_MAX);
+	AUTO_FREE char *path = paths_data_file(sub, NULL);
+
+	if (!path || fileio_read(AT_FDCWD, path, &text, NULL) < 0)
+		return NULL;
+	return xstrndup(text.len ? (const char *)text.data : "", text.len);
+}
+
+char *policy_set_agent(const char *agent)
+{
+	AUTO_FREE char *sub = xasprintf(AGENTS_FOLDER "/%s", agent);
+
+	return read_data(sub);
+}
+
+char *policy_set_shared(void)
+{
+	char *text = read_data(PRESETS_FOLDER "/" SHARED_FILE);
+
+	return text ? text : xstrdup("");
 }

@@ -4,6 +4,7 @@
  * sandboxes, its own
  *
  *   data/policy/NAME          a preset
+ *   data/policy/agents/AGENT  what the agent cannot do without
  *   config/policy             of all sandboxes
  *   sandboxes/NAME/policy     of one
  *
@@ -36,7 +37,8 @@ struct policy_set_item {
 };
 
 struct policy_set {
-	char *preset; /* owned: its name */
+	char *preset;      /* owned: its name */
+	const char *agent; /* of the sandbox; NULL without one */
 	struct policy_set_item items[POLICY_SCOPES];
 	size_t count;
 };
@@ -64,3 +66,7 @@ int policy_set_check_preset(const char *name, struct error *err);
 /* Their names, sorted; NULL-terminated, malloc'd each. */
 char **policy_set_presets(void);
 void policy_set_presets_free(char **names);
+/* Rules of what an agent cannot do without; malloc'd text, NULL: none. */
+char *policy_set_agent(const char *agent);
+/* Domains below which names belong to different people; malloc'd text. */
+char *policy_set_shared(void);

@@ -27,7 +27,6 @@
 #define SANDBOX_PATH ".docker/sandboxes/vm/%s/" FILE_NAME
 
 AUTO_DEFINE(json, json_t *, json_decref)
-AUTO_DEFINE(policy_of, struct policy *, policy_free)
 
 static int open_home(struct error *err)
 {
@@ -101,7 +100,7 @@ int proxy_file_default(const struct store *store, struct buffer *policy,
 static char *contents(const struct sandbox *sandbox, struct error *err)
 {
 	AUTO_POLICY_SET struct policy_set set = { 0 };
-	AUTO(policy_of) struct policy *policy = NULL;
+	AUTO(policy) struct policy *policy = NULL;
 	AUTO(json) json_t *config = NULL;
 
 	if (policy_set_load(sandbox, &set, err) < 0)

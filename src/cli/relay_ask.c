@@ -141,7 +141,8 @@ bool relay_ask_step(struct relay *relay, bool told)
 		return false;
 	if (told)
 		ask_watch_read(&ask->watch, now_ms());
-	if (!relay->finished && ask_watch_front(&ask->watch, now_ms(), &front)) {
+	if (!relay->finished &&
+	    ask_watch_front(&ask->watch, now_ms(), &front)) {
 		bool same = was_asking && front.id == relay->asked.id;
 
 		relay->asked = front;

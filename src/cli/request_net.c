@@ -51,8 +51,7 @@ static int take_ports(const struct options *options, struct request *request,
 		if (ports->count == PORT_LIST_MAX)
 			return options_usage(err, "more than %d ports",
 					     PORT_LIST_MAX);
-		if (port.host &&
-		    port_list_find(ports, port.address, port.host))
+		if (port.host && port_list_find(ports, port.address, port.host))
 			return options_usage(err, "--publish %s: given twice",
 					     value);
 		/* one without the host's port is completed when it is made */
@@ -152,9 +151,9 @@ static int compare_rules(const struct request *request,
 		bool found = false;
 
 		for (size_t j = 0; j < set->count; j++)
-			found = found || (set->items[j].scope ==
-						  POLICY_SANDBOX &&
-					  has_rule(&set->items[j], rule));
+			found = found ||
+				(set->items[j].scope == POLICY_SANDBOX &&
+				 has_rule(&set->items[j], rule));
 		if (found)
 			continue;
 		policy_rule_text(rule, text, sizeof(text));
@@ -233,10 +232,10 @@ static int compare_sockets(const struct request *request,
 				(!strcmp(has->items[j].host, wanted->host) &&
 				 !strcmp(has->items[j].guest, wanted->guest));
 		if (!found)
-			return request_differs(
-				sandbox, "as sockets",
-				has->count ? has->items[0].host : "none",
-				wanted->host, err);
+			return request_differs(sandbox, "as sockets",
+					       has->count ? has->items[0].host
+							  : "none",
+					       wanted->host, err);
 	}
 	return 0;
 }

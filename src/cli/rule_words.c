@@ -11,35 +11,7 @@
 #include "base/own.h"
 #include "base/text.h"
 #include "cli/options.h"
-#include "policy/method.h"
-
-/* "GET" in "GET,HEAD example.com": its comma does not end the rule. */
-static bool is_method(const char *text, size_t len)
-{
-	uint32_t methods;
-
-	for (size_t i = 0; i < len; i++)
-		if (text[i] < 'A' || text[i] > 'Z')
-			return false;
-	return len > 0 && method_list_parse(text, len, &methods) == 0;
-}
-
-/* Length of the first rule of text. */
-static size_t first_rule(const char *text)
-{
-	size_t len = 0, part;
-
-	for (;;) {
-		const char *from = text + len;
-
-		from += strspn(from, " ");
-		part = strcspn(from, ",");
-		len = (size_t)(from - text) + part;
-		if (text[len] != ',' || !is_method(from, part))
-			return len;
-		len++;
-	}
-}
+#include "policy/policy_rules.h"
 
 static int refuse(const char *text, size_t len, struct error *err)
 {
@@ -114,15 +86,14 @@ int rule_words_add(struct rule_words *words, const char *text,
 		   enum rule_action action,
 		   const struct rule_words_limits *limits, struct error *err)
 {
-	for (;;) {
-		size_t len = first_rule(text);
+	size_t len, before = words->count;
+	const char *rule;
 
-		if (add_one(words, text, len, action, limits, err) < 0)
+	while ((len = policy_rules_next(&text, &rule)) > 0)
+		if (add_one(words, rule, len, action, limits, err) < 0)
 			return -1;
-		if (!text[len])
-			return 0;
-		text += len + 1;
-	}
+	return words->count > before ? 0
+				     : options_usage(err, "a rule is missing");
 }
 
 void rule_words_release(struct rule_words *words)

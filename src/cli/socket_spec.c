@@ -78,8 +78,7 @@ int socket_spec_parse(const char *text, struct socket_record *socket,
 		return -1;
 	socket->guest = xstrdup(guest ? guest : socket->host);
 	if (stat(socket->host, &st) == 0 && !S_ISSOCK(st.st_mode))
-		return error_set(err, 0, "%s: not a Unix socket",
-				 socket->host);
+		return error_set(err, 0, "%s: not a Unix socket", socket->host);
 	return share_guest_check(socket->guest, err);
 }
 

@@ -5,8 +5,8 @@
 #include "cli/ask_watch.h"
 #include "lib/tap.h"
 
-#define QUESTION(id)                                                      \
-	"{\"id\":" #id ",\"name\":\"a.example\",\"address\":null,"        \
+#define QUESTION(id)                                               \
+	"{\"id\":" #id ",\"name\":\"a.example\",\"address\":null," \
 	"\"port\":443,\"protocol\":\"tls\",\"ms_left\":1000}"
 
 static struct ask_watch watch;
