@@ -88,9 +88,8 @@ static void read_file(int folder, const char *name,
 		      struct found *found)
 {
 	AUTO_BUFFER struct buffer text = BUFFER_INIT(2 * READ_MAX);
-	AUTO_CLOSE int fd =
-		openat(folder, name,
-		       O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
+	AUTO_CLOSE int fd = openat(
+		folder, name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
 	struct stat st;
 	off_t from = 0;
 	bool marked;

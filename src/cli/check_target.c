@@ -45,7 +45,8 @@ int check_target_parse(const char *text, struct check_target *target,
 	}
 	if (!target->authority.port)
 		target->authority.port = schemes[scheme].port;
-	target->is_plain = scheme == 1 || target->authority.port == 80;
+	target->is_encrypted =
+		scheme == 0 || (scheme == 2 && target->authority.port == 443);
 	if (rest[len] == '/')
 		target->path = rest + len;
 	else if (rest[len])

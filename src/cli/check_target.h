@@ -16,7 +16,7 @@ struct error;
 
 struct check_target {
 	struct authority authority; /* its port is never 0 */
-	bool is_plain;              /* http: requests can be seen */
+	bool is_encrypted;          /* https, or no word of it on port 443 */
 	const char *path;           /* borrowed; NULL: none given */
 };
 

@@ -95,6 +95,14 @@ static void decide(const struct policy *policy, struct check *check)
 		check->reason = "there is no such name in a sandbox";
 		return;
 	}
+	/* bawn-net does not look into TLS */
+	if (check->verdict.answer == POLICY_BY_REQUEST &&
+	    check->target.is_encrypted) {
+		check->verdict.answer = POLICY_DENY;
+		check->reason = "rules with a method or path cannot see into "
+				"TLS";
+		return;
+	}
 	/* a request decides where the connection alone does not */
 	if (check->verdict.answer == POLICY_BY_REQUEST && !check->method)
 		check->method = "GET";

@@ -143,6 +143,19 @@ void net_log_target(const struct net_log_entry *entry,
 		text_copy(out, NET_LOG_TARGET_SIZE, host);
 }
 
+/* The name was fine, but where it leads is closed: a rule must name that. */
+static bool lacks_address(const struct net_log_entry *entry)
+{
+	struct address address;
+
+	if (!entry->denied || !*entry->name || !*entry->address ||
+	    address_parse(entry->address, strlen(entry->address), &address) < 0)
+		return false;
+	return text_starts(entry->rule, "allow ") ||
+	       text_starts(entry->rule, "bypass ") ||
+	       address_is_guarded(&address);
+}
+
 int net_log_wish(const struct net_log_entry *entry,
 		 char out[NET_LOG_TARGET_SIZE])
 {
@@ -150,8 +163,12 @@ int net_log_wish(const struct net_log_entry *entry,
 
 	if (!net_log_is_outgoing(entry))
 		return -1;
-	if (!strcmp(entry->name, "host.docker.internal") ||
-	    !strcmp(entry->name, "gateway.docker.internal"))
+	if (lacks_address(entry))
+		text_format(out, NET_LOG_TARGET_SIZE,
+			    strchr(entry->address, ':') ? "[%s]:%u" : "%s:%u",
+			    entry->address, entry->port);
+	else if (!strcmp(entry->name, "host.docker.internal") ||
+		 !strcmp(entry->name, "gateway.docker.internal"))
 		text_format(out, NET_LOG_TARGET_SIZE, "localhost:%u",
 			    entry->port);
 	else if (*entry->name && usual && strcmp(entry->name, "localhost"))

@@ -24,13 +24,15 @@ static bool means(const char *text, const char *authority, const char *path)
 static void every_form_is_understood(void)
 {
 	CHECK(means("Example.com", "example.com:443", "-"));
+	CHECK(target.is_encrypted);
 	CHECK(means("example.com:22", "example.com:22", "-"));
+	CHECK(!target.is_encrypted);
 	CHECK(means("example.com/a/b", "example.com:443", "/a/b"));
 	CHECK(means("https://example.com", "example.com:443", "-"));
 	CHECK(means("https://example.com:8443/x?y", "example.com:8443",
 		    "/x?y"));
 	CHECK(means("http://example.com?y", "example.com:80", "/"));
-	CHECK(target.is_plain);
+	CHECK(!target.is_encrypted);
 	CHECK(means("192.0.2.1", "192.0.2.1:443", "-"));
 	CHECK(means("[2001:db8::1]:22", "[2001:db8::1]:22", "-"));
 	CHECK(means("2001:db8::1", "[2001:db8::1]:443", "-"));

@@ -111,6 +111,16 @@ static void the_wish_is_the_shortest_rule_that_would_do(void)
 			      "\"address\":\"192.0.2.1\",\"port\":443," DENY
 			      "}"),
 		      "192.0.2.1:443"));
+	CHECK(!strcmp(wish_of(HEAD TLS "\"name\":\"a.example\",\"port\":443,"
+				       "\"address\":\"10.0.0.1\"," DENY "}"),
+		      "10.0.0.1:443"));
+	CHECK(!strcmp(wish_of(HEAD TLS "\"name\":\"a.example\",\"port\":443,"
+				       "\"rule\":\"allow a.example\","
+				       "\"address\":\"2001:db8::1\"," DENY "}"),
+		      "[2001:db8::1]:443"));
+	CHECK(!strcmp(wish_of(HEAD TLS "\"name\":\"a.example\",\"port\":443,"
+				       "\"address\":\"192.0.2.1\"," DENY "}"),
+		      "a.example"));
 	CHECK(!strcmp(wish_of(HEAD "\"protocol\":\"dns\",\"name\":\"a.example\""
 				   "," DENY "}"),
 		      ""));
