@@ -85,7 +85,8 @@ static int check_hook(const char *path, const struct stat *st,
 
 static json_t *hook_json(struct error *err)
 {
-	AUTO_FREE char *path = paths_of(PATHS_CONFIG, NET_CONFIG_HOOK_FILE, err);
+	AUTO_FREE char *path =
+		paths_of(PATHS_CONFIG, NET_CONFIG_HOOK_FILE, err);
 	json_t *env;
 	struct stat st;
 
