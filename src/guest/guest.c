@@ -126,6 +126,7 @@ static void prepare(struct guest *guest, const struct message *message)
 	    cgroups_freeze(&guest->cgroups, FREEZE_MS))
 		log_warn("sessions do not stand still");
 	files_prepare(&guest->files, guest->marker);
+	net_prepare(&guest->net, guest->marker);
 	power_sync();
 }
 
@@ -278,7 +279,8 @@ static void on_signal(void *ctx, const struct signalfd_siginfo *info)
 	if (info->ssi_signo != SIGCHLD)
 		return; /* Ctrl-Alt-Del and what the guest's root sends us */
 	while ((pid = waitpid(-1, &status, WNOHANG)) > 0) {
-		if (!files_on_exit(&guest->files, pid))
+		if (!files_on_exit(&guest->files, pid) &&
+		    !net_on_exit(&guest->net, pid))
 			sessions_on_exit(&guest->sessions, pid, status);
 	}
 	if (guest->state != GUEST_STOPPING)
@@ -347,6 +349,7 @@ int guest_run(struct guest *guest, int port_fd, struct error *err)
 		prime_run(&guest->cgroups);
 	}
 	files_start(&guest->files, guest->loop);
+	net_start(&guest->net, guest->loop);
 	sessions_refill(&guest->sessions);
 	send_hello(guest);
 	do
