@@ -129,7 +129,7 @@ class Blueprint:
         with open(initrd, "rb") as file:
             first = file.read()
         more = cpio([("modules/virtiofs.ko", module),
-                     ("modules.order", order.rstrip(b"\n") + b"\nvirtiofs.ko\n")])
+                     ("modules.order", order.rstrip(b"\n") + b"\n[gate]\nvirtiofs.ko\n")])
         self.files = {"-kernel": kernel, "-initrd": f"{self.folder}/initramfs.cpio"}
         with open(self.files["-initrd"], "wb") as file:
             file.write(first + bytes(-len(first) % 512) + more)

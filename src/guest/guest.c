@@ -14,6 +14,7 @@
 #include "base/log.h"
 #include "base/own.h"
 #include "guest/gate.h"
+#include "guest/modules.h"
 #include "guest/power.h"
 #include "guest/prime.h"
 #include "guest/stats.h"
@@ -344,6 +345,7 @@ int guest_run(struct guest *guest, int port_fd, struct error *err)
 {
 	if (start(guest, port_fd, err))
 		return -1;
+	modules_wait(guest->prime ? MODULES_ALL : MODULES_GATE);
 	if (guest->prime) {
 		/* Also warms the paths of our own code. */
 		prime_run(&guest->cgroups);

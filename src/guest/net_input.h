@@ -24,7 +24,8 @@ struct net_input {
 	size_t size;
 	size_t len;  /* in bytes, with some of the past */
 	size_t fed;  /* of these, handed out already */
-	size_t held; /* of these, at the end: may be the beginning of a marker */
+	size_t held; /* of these, at the end: may be the beginning of a marker
+		      */
 };
 
 /* size: how much is read at a time. */

@@ -3,9 +3,10 @@
  * net_relay.c - the loop, the port, epochs
  *
  * Sources: the network port; listeners (TCP, loopback ports of the host, shared
- * Unix sockets); questions for names; connections, by edges. Timers: refuse, pause, port again. System calls are dear under
- * emulation: a round reads all that is there, hands bytes from the port's
- * buffer to the sockets, and writes to the port at its end.
+ * Unix sockets); questions for names; connections, by edges. Timers: refuse,
+ * pause, port again. System calls are dear under emulation: a round reads all
+ * that is there, hands bytes from the port's buffer to the sockets, and writes
+ * to the port at its end.
  *
  * The relay always reads the port, so that the host may stop reading it while
  * its answers are not taken: one of the two must.
@@ -43,8 +44,7 @@ int net_relay_send(struct net_relay *relay, const struct net_message *message)
 	uint8_t bytes[NET_MESSAGE_MAX];
 	long len = net_message_encode(message, bytes, sizeof(bytes));
 
-	return len < 0 ? -1
-		       : mux_send_message(&relay->mux, bytes, (size_t)len);
+	return len < 0 ? -1 : mux_send_message(&relay->mux, bytes, (size_t)len);
 }
 
 uint32_t net_relay_next_stream(struct net_relay *relay)

@@ -259,13 +259,12 @@ void net_listener_init(struct net_listener *listener, struct net_relay *relay,
 		       int fd,
 		       void (*on_connection)(struct net_listener *, int))
 {
-	*listener =
-		(struct net_listener){ .relay = relay,
-				       .source = { .name = "listener",
-						   .fd = fd,
-						   .events = EPOLLIN,
-						   .on_event = on_event },
-				       .on_connection = on_connection };
+	*listener = (struct net_listener){ .relay = relay,
+					   .source = { .name = "listener",
+						       .fd = fd,
+						       .events = EPOLLIN,
+						       .on_event = on_event },
+					   .on_connection = on_connection };
 }
 
 int net_listener_start(struct net_listener *listener)

@@ -241,8 +241,8 @@ void net_conn_add(struct net_relay *relay, int fd, struct mux_stream *stream)
 /* A socket on its way to a port of this machine; -1 with errno. */
 static int begin_connect(int family, uint16_t port)
 {
-	AUTO_CLOSE int fd = socket(
-		family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
+	AUTO_CLOSE int fd =
+		socket(family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
 	struct sockaddr_in v4 = { .sin_family = AF_INET,
 				  .sin_port = htons(port),
 				  .sin_addr.s_addr = htonl(INADDR_LOOPBACK) };

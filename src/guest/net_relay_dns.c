@@ -94,7 +94,8 @@ static void answer_udp(const struct net_names *names,
 	memcpy(CMSG_DATA(header), &info, sizeof(info));
 	if (sendmsg(names->source.fd, &message, MSG_DONTWAIT | MSG_NOSIGNAL) <
 	    0)
-		log_debug("answer: %s", strerror(errno)); /* who asked is gone */
+		log_debug("answer: %s",
+			  strerror(errno)); /* who asked is gone */
 }
 
 static struct in_addr asked_address(struct msghdr *message)
@@ -135,7 +136,7 @@ static ssize_t read_question(const struct net_names *names,
 static void refuse(const struct net_names *names, const struct net_query *query,
 		   uint8_t *bytes, size_t len)
 {
-	bytes[2] |= 0x80;                          /* an answer */
+	bytes[2] |= 0x80;                            /* an answer */
 	bytes[3] = (uint8_t)((bytes[3] & 0xf0) | 2); /* SERVFAIL */
 	answer_udp(names, query, bytes, len);
 }

@@ -32,20 +32,20 @@
 
 enum step_kind {
 	END,
-	OUT_BY,      /* would leave by this interface */
-	IN_BY,       /* came in by it */
-	ROUTED_BY,   /* would be forwarded through it */
-	IPV4,        /* is IPv4 */
-	TO_GUEST,    /* goes to the guest's own address */
-	PROTOCOL,    /* is TCP or UDP */
-	TO_PORT,     /* has this destination port */
-	TO_FORWARD,  /* has a destination port of the set */
-	NOT_MARKED,  /* is not of the relay itself */
+	OUT_BY,     /* would leave by this interface */
+	IN_BY,      /* came in by it */
+	ROUTED_BY,  /* would be forwarded through it */
+	IPV4,       /* is IPv4 */
+	TO_GUEST,   /* goes to the guest's own address */
+	PROTOCOL,   /* is TCP or UDP */
+	TO_PORT,    /* has this destination port */
+	TO_FORWARD, /* has a destination port of the set */
+	NOT_MARKED, /* is not of the relay itself */
 	NOT_TURNED, /* has not been sent back to this machine */
-	HAS_SOCKET,  /* somebody here has a socket for it */
-	REDIRECT,    /* to this port of this machine */
-	TAKE,        /* by a transparent listener on this port */
-	REJECT,      /* and say so */
+	HAS_SOCKET, /* somebody here has a socket for it */
+	REDIRECT,   /* to this port of this machine */
+	TAKE,       /* by a transparent listener on this port */
+	REJECT,     /* and say so */
 	ACCEPT,
 };
 
@@ -74,13 +74,34 @@ struct table {
 	size_t rule_count;
 };
 
-#define OUTSIDE { OUT_BY, 0, NET_INTERFACE }
-#define CONTAINER_OUTSIDE { ROUTED_BY, 0, NET_INTERFACE }
-#define TCP { PROTOCOL, IPPROTO_TCP, NULL }
-#define UDP { PROTOCOL, IPPROTO_UDP, NULL }
-#define DNS { TO_PORT, DNS_PORT, NULL }
-#define TO_RELAY { REDIRECT, NET_RELAY_PORT, NULL }
-#define JUST(kind) { kind, 0, NULL }
+#define OUTSIDE                          \
+	{                                \
+		OUT_BY, 0, NET_INTERFACE \
+	}
+#define CONTAINER_OUTSIDE                   \
+	{                                   \
+		ROUTED_BY, 0, NET_INTERFACE \
+	}
+#define TCP                                 \
+	{                                   \
+		PROTOCOL, IPPROTO_TCP, NULL \
+	}
+#define UDP                                 \
+	{                                   \
+		PROTOCOL, IPPROTO_UDP, NULL \
+	}
+#define DNS                             \
+	{                               \
+		TO_PORT, DNS_PORT, NULL \
+	}
+#define TO_RELAY                               \
+	{                                      \
+		REDIRECT, NET_RELAY_PORT, NULL \
+	}
+#define JUST(kind)            \
+	{                     \
+		kind, 0, NULL \
+	}
 
 static const struct chain gate_chains[] = {
 	{ "process", "nat", NF_INET_LOCAL_OUT, -100 },
@@ -162,9 +183,9 @@ static void expression(struct netlink *nl, const char *name,
 	netlink_end(nl, element);
 }
 
-#define EXPRESSION(nl, name, ...)                                       \
-	expression(nl, name, (const uint32_t[][2]){ __VA_ARGS__ },      \
-		   sizeof((const uint32_t[][2]){ __VA_ARGS__ }) /       \
+#define EXPRESSION(nl, name, ...)                                  \
+	expression(nl, name, (const uint32_t[][2]){ __VA_ARGS__ }, \
+		   sizeof((const uint32_t[][2]){ __VA_ARGS__ }) /  \
 			   sizeof(uint32_t[2]))
 
 static void value(struct netlink *nl, uint16_t type, const void *bytes,
@@ -206,8 +227,8 @@ static void load_payload(struct netlink *nl, uint32_t base, uint32_t offset,
 			 uint32_t len)
 {
 	EXPRESSION(nl, "payload", { NFTA_PAYLOAD_DREG, NFT_REG_1 },
-		   { NFTA_PAYLOAD_BASE, base },
-		   { NFTA_PAYLOAD_OFFSET, offset }, { NFTA_PAYLOAD_LEN, len });
+		   { NFTA_PAYLOAD_BASE, base }, { NFTA_PAYLOAD_OFFSET, offset },
+		   { NFTA_PAYLOAD_LEN, len });
 }
 
 static void load_port(struct netlink *nl, uint32_t port)

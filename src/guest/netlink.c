@@ -134,8 +134,7 @@ int netlink_answers(const void *bytes, size_t len, unsigned *count)
 
 	while (len >= sizeof(header)) {
 		memcpy(&header, at, sizeof(header));
-		if (header.nlmsg_len < sizeof(header) ||
-		    header.nlmsg_len > len)
+		if (header.nlmsg_len < sizeof(header) || header.nlmsg_len > len)
 			return -1;
 		if (header.nlmsg_type == NLMSG_ERROR) {
 			if (header.nlmsg_len < sizeof(header) + sizeof(code))
