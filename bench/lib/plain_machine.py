@@ -115,31 +115,38 @@ def cpio(entries):
 class Blueprint:
     """What every plain machine of one run has in common."""
 
-    def __init__(self):
+    def __init__(self, module="virtiofs"):
+        """module: one more for the guest; None: those that bawn's guests have."""
         self.folder = f"{common.HOME}/workspace"
         os.makedirs(self.folder, exist_ok=True)
         self.words = cold_arguments()
         kernel = common.newest(f"{common.HOME}/cache/kernels/*/vmlinux")
         initrd = common.newest(f"{common.HOME}/cache/initramfs/*.cpio")
+        self.files = {"-kernel": kernel, "-initrd": initrd}
+        self.template = common.template_disk()
+        if module:
+            self.add_module(kernel, initrd, module)
+
+    def add_module(self, kernel, initrd, name):
         release = os.path.basename(os.path.dirname(kernel)).rsplit("-", 1)[0]
         with open(f"{os.path.dirname(kernel)}/modules.order", "rb") as file:
             order = file.read()
-        with open(module_of(release, "virtiofs", self.folder), "rb") as file:
+        with open(module_of(release, name, self.folder), "rb") as file:
             module = file.read()
         with open(initrd, "rb") as file:
             first = file.read()
-        more = cpio([("modules/virtiofs.ko", module),
-                     ("modules.order", order.rstrip(b"\n") + b"\n[gate]\nvirtiofs.ko\n")])
-        self.files = {"-kernel": kernel, "-initrd": f"{self.folder}/initramfs.cpio"}
+        more = cpio([(f"modules/{name}.ko", module),
+                     ("modules.order", order.rstrip(b"\n") + f"\n[gate]\n{name}.ko\n".encode())])
+        self.files["-initrd"] = f"{self.folder}/initramfs.cpio"
         with open(self.files["-initrd"], "wb") as file:
             file.write(first + bytes(-len(first) % 512) + more)
-        self.template = common.template_disk()
 
 
 class PlainMachine:
-    """A booted guest; share is (folder, cache mode) for virtiofsd, or None."""
+    """A booted guest; share is (folder, cache mode) for virtiofsd, or None; port
+    is one more (number, name)."""
 
-    def __init__(self, blueprint, share=None):
+    def __init__(self, blueprint, share=None, port=None):
         self.disk = f"{blueprint.folder}/disk.qcow2"
         self.daemon = None
         common.quiet(["qemu-img", "create", "-q", "-f", "qcow2", "-F", "raw", "-b",
@@ -149,6 +156,11 @@ class PlainMachine:
         for name in ports:
             self.ports[name], end = socket.socketpair()
             words += ["-chardev", f"socket,id={name},fd={end.fileno()}"]
+            theirs.append(end)
+        if port:
+            self.ports[port[1]], end = socket.socketpair()
+            words += ["-chardev", f"socket,id=more,fd={end.fileno()}", "-device",
+                      f"virtserialport,bus=ports.0,nr={port[0]},chardev=more,name={port[1]}"]
             theirs.append(end)
         if share:
             words += self.start_daemon(*share, blueprint.folder)

@@ -15,6 +15,9 @@
 
 #include <errno.h>
 #include <string.h>
+#include <sys/prctl.h>
+#include <sys/uio.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "base/error.h"
@@ -26,10 +29,12 @@
 #include "guest/steady.h"
 
 #define PORT_READ_BYTES 4096 /* what one read of the port can give */
-#define READS_PER_ROUND 32
+#define READS_PER_ROUND 128
 #define WRITES_PER_ROUND 16
 #define PORT_WRITE_BYTES (32u * 1024) /* of one request of the driver */
 #define LOST_MS 50
+#define BUSY_BYTES (32u * 1024)
+#define GATHER_NS 150000
 #define FILES_MAX (2 * NET_STREAMS_MAX)
 
 static const uint8_t zeros[NET_MARKER_BYTES];
@@ -199,6 +204,8 @@ static void use_input(struct net_relay *relay)
 		return;
 	if (mux_input(&relay->mux, bytes, len, &err))
 		net_relay_cut(relay, err.text);
+	net_conn_flush(relay);
+	relay->busy = len >= BUSY_BYTES || mux_receiving(&relay->mux);
 	if (relay->state == NET_DEAF)
 		begin_deaf(relay);
 	else
@@ -222,23 +229,25 @@ static void on_port_again(struct timer *timer)
 		_exit(1);
 }
 
+/* The driver gives one buffer to each piece: many of them with one call. */
 static bool read_port(struct net_relay *relay)
 {
-	for (int i = 0; i < READS_PER_ROUND; i++) {
-		size_t room;
-		uint8_t *to = net_input_room(&relay->in, &room);
-		ssize_t n = read(relay->port.fd, to, room);
+	struct iovec iov[READS_PER_ROUND];
+	size_t room;
+	uint8_t *to = net_input_room(&relay->in, &room);
+	ssize_t n;
 
-		if (n < 0 && (errno == EAGAIN || errno == EINTR))
-			return i > 0;
-		if (n <= 0) {
-			lost(relay);
-			return i > 0;
-		}
-		net_input_added(&relay->in, (size_t)n);
-		if (n < PORT_READ_BYTES)
-			break; /* most likely all; else epoll says so */
+	for (int i = 0; i < READS_PER_ROUND; i++)
+		iov[i] = (struct iovec){ to + (size_t)i * PORT_READ_BYTES,
+					 PORT_READ_BYTES };
+	n = readv(relay->port.fd, iov, READS_PER_ROUND);
+	if (n < 0 && (errno == EAGAIN || errno == EINTR))
+		return false;
+	if (n <= 0) {
+		lost(relay);
+		return false;
 	}
+	net_input_added(&relay->in, (size_t)n);
 	return true;
 }
 
@@ -377,6 +386,19 @@ static void begin(struct net_relay *relay, bool again)
 	}
 }
 
+/*
+ * Much is coming, piece by piece: taking each at once would make a packet of
+ * each, and wake its reader. The port's buffers hold far more than comes in
+ * this time.
+ */
+static void let_it_gather(struct net_relay *relay)
+{
+	struct timespec pause = { .tv_nsec = GATHER_NS };
+
+	relay->busy = false;
+	nanosleep(&pause, NULL);
+}
+
 _Noreturn void net_relay_run(const struct net_relay_start *start)
 {
 	static struct net_relay relay;
@@ -388,15 +410,18 @@ _Noreturn void net_relay_run(const struct net_relay_start *start)
 	log_to(fds[NET_RELAY_FD_LOG]);
 	log_identity("bawn-net-relay", NULL);
 	steady_begin("bawn-net-relay", FILES_MAX);
+	prctl(PR_SET_TIMERSLACK, 1);
 	relay.shared = start->shared;
 	relay.last_stream = UINT32_MAX;
 	mux_init(&relay.mux, &mux_net_limits, &mux_ops, &relay);
 	if (prepare(&relay, fds))
 		_exit(1);
 	begin(&relay, start->again);
-	do
+	do {
 		flush(&relay);
-	while (!loop_step(relay.loop, -1, &err));
+		if (relay.busy)
+			let_it_gather(&relay);
+	} while (!loop_step(relay.loop, -1, &err));
 	log_error("%s", err.text);
 	_exit(1);
 }

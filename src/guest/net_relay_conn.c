@@ -68,6 +68,8 @@ static void forget(struct net_conn *conn)
 {
 	struct net_relay *relay = conn->relay;
 
+	if (relay->gather.conn == conn)
+		relay->gather.conn = NULL;
 	loop_del(&conn->source);
 	list_remove(&conn->link);
 	relay->conn_count--;
@@ -173,34 +175,86 @@ static void move(struct net_conn *conn)
 	end_if_over(conn);
 }
 
+/* What the socket does not take waits in the ring; from the front. */
+static void keep_rest(struct net_gather *gather, size_t sent)
+{
+	struct mux_stream *stream = gather->conn->stream;
+	uint8_t *rest = xmalloc(gather->len - sent);
+	size_t len = 0;
+
+	for (int i = 0; i < gather->count; i++) {
+		const struct iovec *piece = &gather->iov[i];
+		size_t skip = sent < piece->iov_len ? sent : piece->iov_len;
+
+		memcpy(rest + len, (uint8_t *)piece->iov_base + skip,
+		       piece->iov_len - skip);
+		len += piece->iov_len - skip;
+		sent -= skip;
+	}
+	mux_stream_give_back(stream, rest, len);
+	free(rest);
+}
+
+void net_conn_flush(struct net_relay *relay)
+{
+	struct net_gather gather = relay->gather;
+	struct net_conn *conn = gather.conn;
+	struct msghdr message = { .msg_iov = gather.iov,
+				  .msg_iovlen = (size_t)gather.count };
+	ssize_t n;
+	int more;
+
+	relay->gather.conn = NULL;
+	if (!conn)
+		return;
+	/* The rest of the frame is on its way: one packet for all. */
+	more = mux_receiving(&relay->mux) == conn->stream ? MSG_MORE : 0;
+	do
+		n = sendmsg(conn->source.fd, &message,
+			    MSG_NOSIGNAL | MSG_DONTWAIT | more);
+	while (n < 0 && errno == EINTR);
+	if (n == (ssize_t)gather.len)
+		return;
+	conn->writable = false;
+	if (n < 0 && errno != EAGAIN)
+		reset(conn, (uint32_t)errno);
+	else
+		keep_rest(&gather, n > 0 ? (size_t)n : 0);
+}
+
 size_t net_conn_on_data(struct mux_stream *stream, const uint8_t *bytes,
 			size_t len)
 {
 	struct net_conn *conn = stream->owner;
-	ssize_t n;
+	struct net_gather *gather;
 
-	if (!conn || !conn->writable)
+	if (!conn)
 		return 0;
-	n = send(conn->source.fd, bytes, len, MSG_NOSIGNAL | MSG_DONTWAIT);
-	if (n == (ssize_t)len)
-		return len;
-	conn->writable = false;
-	if (n >= 0 || errno == EAGAIN)
-		return n > 0 ? (size_t)n : 0;
-	if (errno == EINTR)
-		conn->writable = true; /* with the ring's next turn */
-	else
-		reset(conn, (uint32_t)errno);
-	return 0;
+	gather = &conn->relay->gather;
+	if (gather->conn != conn || gather->count == NET_GATHER_MAX) {
+		net_conn_flush(conn->relay);
+		gather->count = 0;
+		gather->len = 0;
+	}
+	/* It may have been reset, or be full, since it was flushed. */
+	if (conn->stream != stream || !conn->writable)
+		return 0;
+	gather->conn = conn;
+	gather->iov[gather->count++] =
+		(struct iovec){ (void *)(uintptr_t)bytes, len };
+	gather->len += len;
+	return len;
 }
 
 void net_conn_on_stream(struct mux_stream *stream)
 {
 	struct net_conn *conn = stream->owner;
 
-	if (conn)
+	if (conn && conn->relay->gather.conn == conn)
+		net_conn_flush(conn->relay);
+	if (conn && conn->stream)
 		move(conn);
-	else if (stream->closed)
+	else if (!conn && stream->closed)
 		mux_stream_close(stream, 0);
 }
 

@@ -18,6 +18,7 @@
 #include "guest/net_relay.h"
 #include "proto/mux.h"
 
+struct net_conn;
 struct net_relay;
 
 enum net_state {
@@ -61,6 +62,15 @@ struct net_socket {
 	struct source report; /* fd owned: of the child that binds it; or -1 */
 };
 
+/* DATA of one connection, in the port's buffer: sent together. */
+#define NET_GATHER_MAX 32
+struct net_gather {
+	struct net_conn *conn; /* NULL: nothing is collected */
+	struct iovec iov[NET_GATHER_MAX];
+	int count;
+	size_t len;
+};
+
 struct net_relay {
 	enum net_state state;
 	struct loop *loop;
@@ -72,11 +82,13 @@ struct net_relay {
 	struct net_input in;
 	uint8_t *out; /* owned: bytes for the port */
 	size_t out_len, out_sent;
+	bool busy;       /* much came, and more is on its way */
 	size_t cut_left; /* bytes 0xff to send before anything else */
 	struct net_listener tcp, forward, forward6;
 	struct net_names names;
 	struct net_socket sockets[NET_SOCKETS_MAX];
 	struct list conns; /* struct net_conn */
+	struct net_gather gather;
 	unsigned conn_count;
 	struct timer refuse; /* nobody serves: what waits is refused */
 	struct timer pause;  /* no descriptor is left: accept later */
@@ -112,6 +124,8 @@ void net_conn_connect(struct net_relay *relay,
 void net_conn_on_stream(struct mux_stream *stream);
 size_t net_conn_on_data(struct mux_stream *stream, const uint8_t *bytes,
 			size_t len);
+/* Before the port's buffer is used for something else. */
+void net_conn_flush(struct net_relay *relay);
 /* Resets every connection; their streams are gone or will be. */
 void net_conn_reset_all(struct net_relay *relay);
 /* Resets the ones with most in memory until all of it is within bounds. */
