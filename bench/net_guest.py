@@ -18,7 +18,6 @@ import threading
 
 import common
 
-sys.path.insert(0, f"{common.TOP}/bench/lib")
 sys.path.insert(0, f"{common.TOP}/tests/lib")
 from net_peer import CLOSE, DATA, FIRST_WINDOW, FRAME, PIECE, Peer, answer  # noqa: E402
 from plain_machine import Blueprint, PlainMachine  # noqa: E402
@@ -106,7 +105,7 @@ def main():
     parser.add_argument("--rounds", type=int, default=5)
     options = parser.parse_args()
     size = options.megabytes << 20
-    machine = PlainMachine(Blueprint(module=None), port=RAW_PORT)
+    machine = PlainMachine(Blueprint(common), port=RAW_PORT)
     with open(PROBE, "rb") as file:
         machine.sh("cat >/run/probe && chmod 755 /run/probe", given=file.read())
     host = Host(machine.ports["gate"], size)

@@ -5,9 +5,10 @@
  *
  * raw DEVICE BYTES           reads so many bytes; seconds
  * get ADDRESS PORT BYTES     connects and reads so many; seconds
- * put ADDRESS PORT BYTES     connects, sends so many, waits for the end; seconds
- * lookup SERVER COUNT        questions over UDP; median milliseconds
+ * put ADDRESS PORT BYTES     connects, sends so many, waits for the end;
+ * seconds lookup SERVER COUNT        questions over UDP; median milliseconds
  * refused ADDRESS PORT COUNT connections that end at once; median milliseconds
+ * send ADDRESS PORT         one datagram; what came of it
  */
 #include <arpa/inet.h>
 #include <errno.h>
@@ -156,6 +157,18 @@ static int refused(const char *text, int port, int count)
 	return print_median(count);
 }
 
+static int send_datagram(const char *text, int port)
+{
+	struct sockaddr_in address = address_of(text, port);
+	int fd = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+
+	if (sendto(fd, "x", 1, 0, (struct sockaddr *)&address,
+		   sizeof(address)) < 0)
+		return fail("send");
+	printf("went\n");
+	return 0;
+}
+
 int main(int argc, char **argv)
 {
 	const char *what = argc > 3 ? argv[1] : "";
@@ -167,9 +180,12 @@ int main(int argc, char **argv)
 		fd = connect_to(argv[2], (int)number(argv[3]));
 	else if (!strcmp(what, "lookup") && (int)number(argv[3]) <= COUNT_MAX)
 		return lookup(argv[2], (int)number(argv[3]));
+	else if (!strcmp(what, "send"))
+		return send_datagram(argv[2], (int)number(argv[3]));
 	else if (argc > 4 && !strcmp(what, "refused") &&
 		 (int)number(argv[4]) <= COUNT_MAX)
-		return refused(argv[2], (int)number(argv[3]), (int)number(argv[4]));
+		return refused(argv[2], (int)number(argv[3]),
+			       (int)number(argv[4]));
 	else
 		return 2;
 	if (fd < 0)
