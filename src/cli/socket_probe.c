@@ -45,8 +45,7 @@ static enum docker_answer listen_to(int fd)
 	uint64_t end_ms = loop_now_ms() + PATIENCE_MS, now;
 	enum docker_answer answer = DOCKER_ANSWER_MORE;
 
-	while (answer == DOCKER_ANSWER_MORE &&
-	       (now = loop_now_ms()) < end_ms) {
+	while (answer == DOCKER_ANSWER_MORE && (now = loop_now_ms()) < end_ms) {
 		struct pollfd one = { .fd = fd, .events = POLLIN };
 		char bytes[READ_BYTES];
 		ssize_t n;
@@ -73,8 +72,9 @@ int socket_probe(const char *path, struct error *err)
 		 MSG_NOSIGNAL) < 0 ||
 	    listen_to(fd) != DOCKER_ANSWER_DOCKER)
 		return 0;
-	return error_say(err, EACCES,
-			 "socket %s: a Docker daemon answers there, which is "
-			 "root on this host (a sandbox has a Docker of its own)",
-			 path);
+	return error_say(
+		err, EACCES,
+		"socket %s: a Docker daemon answers there, which is "
+		"root on this host (a sandbox has a Docker of its own)",
+		path);
 }

@@ -60,6 +60,7 @@ static const char *const syscalls[] = {
 	"setsockopt",
 	/* who has which address, and bawn-net's connections */
 	"getsockname",
+	"getpeername",
 	/* a named Unix socket: to ask what it is, and for bawn-net */
 	"connect",
 	"shutdown",
