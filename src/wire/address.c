@@ -7,6 +7,7 @@
 #include <arpa/inet.h>
 #include <string.h>
 
+#include "base/own.h"
 #include "base/text.h"
 
 #define V4_BITS 32
@@ -146,90 +147,134 @@ bool cidr_contains(const struct cidr *range, const struct address *address)
 	return address_equal(&base, &range->base);
 }
 
-static bool is_guarded_v4(const uint8_t bytes[4])
-{
-	static const struct {
-		uint32_t base;
-		unsigned bits;
-	} ranges[] = {
-		{ 0x00000000, 8 },  /* 0.0.0.0: this host */
-		{ 0x0a000000, 8 },  /* 10.0.0.0: private */
-		{ 0x64400000, 10 }, /* 100.64.0.0: shared, carrier, VPN */
-		{ 0x7f000000, 8 },  /* 127.0.0.0: loopback */
-		{ 0xa83f8110, 32 }, /* 168.63.129.16: a cloud's metadata */
-		{ 0xa9fe0000, 16 }, /* 169.254.0.0: link-local, metadata */
-		{ 0xac100000, 12 }, /* 172.16.0.0: private */
-		{ 0xc0000000, 24 }, /* 192.0.0.0: protocol assignments */
-		{ 0xc0a80000, 16 }, /* 192.168.0.0: private */
-		{ 0xe0000000, 3 },  /* 224.0.0.0: multicast, reserved */
-	};
-	uint32_t value = (uint32_t)bytes[0] << 24 | (uint32_t)bytes[1] << 16 |
-			 (uint32_t)bytes[2] << 8 | bytes[3];
+/*
+ * Ranges are compared as numbers: this is asked for every connection, and a
+ * walk over them must cost less than what it guards.
+ */
+struct range_v4 {
+	uint32_t base;
+	uint8_t bits; /* 1 to 32 */
+};
 
-	for (size_t i = 0; i < sizeof(ranges) / sizeof(ranges[0]); i++) {
-		if ((value ^ ranges[i].base) >> (32 - ranges[i].bits) == 0)
+struct range_v6 {
+	uint64_t base; /* the upper half; the lower is 0 */
+	uint8_t bits;  /* 1 to 64 */
+};
+
+static const struct range_v4 guarded_v4[] = {
+	{ 0x00000000, 8 },  /* 0.0.0.0: this host */
+	{ 0x0a000000, 8 },  /* 10.0.0.0: private */
+	{ 0x64400000, 10 }, /* 100.64.0.0: shared: carrier, VPN */
+	{ 0x7f000000, 8 },  /* 127.0.0.0: loopback */
+	{ 0xa83f8110, 32 }, /* 168.63.129.16: a cloud's metadata */
+	{ 0xa9fe0000, 16 }, /* 169.254.0.0: link-local, metadata */
+	{ 0xac100000, 12 }, /* 172.16.0.0: private */
+	{ 0xc0000000, 24 }, /* 192.0.0.0: protocol assignments */
+	{ 0xc0a80000, 16 }, /* 192.168.0.0: private */
+	{ 0xe0000000, 3 },  /* 224.0.0.0: multicast, reserved */
+};
+
+static const struct range_v6 guarded_v6[] = {
+	{ 0xfc00000000000000, 7 },  /* private */
+	{ 0xfe80000000000000, 10 }, /* link-local */
+	{ 0xfec0000000000000, 10 }, /* site-local */
+	{ 0xff00000000000000, 8 },  /* multicast */
+	/* NAT64 of a network's own: where it leads is not ours to know. */
+	{ 0x0064ff9b00010000, 48 },
+};
+
+static uint64_t number(const uint8_t *bytes, size_t len)
+{
+	uint64_t value = 0;
+
+	for (size_t i = 0; i < len; i++)
+		value = value << 8 | bytes[i];
+	return value;
+}
+
+/* All addresses that begin with the first bits of this one. */
+static bool is_guarded_v4(uint32_t value, unsigned bits)
+{
+	for (size_t i = 0; i < ARRAY_SIZE(guarded_v4); i++) {
+		const struct range_v4 *range = &guarded_v4[i];
+
+		if (bits >= range->bits &&
+		    (value ^ range->base) >> (V4_BITS - range->bits) == 0)
 			return true;
 	}
 	return false;
 }
 
-static bool is_guarded_v6_range(const struct address *address)
+static bool is_guarded_v6_range(uint64_t value, unsigned bits)
 {
-	static const struct cidr ranges[] = {
-		{ { ADDRESS_V6, { 0xfc } }, 7 },        /* private */
-		{ { ADDRESS_V6, { 0xfe, 0x80 } }, 10 }, /* link-local */
-		{ { ADDRESS_V6, { 0xfe, 0xc0 } }, 10 }, /* site-local */
-		{ { ADDRESS_V6, { 0xff } }, 8 },        /* multicast */
-		/* NAT64 of a network's own: where it leads is not ours to know.
-		 */
-		{ { ADDRESS_V6, { 0, 0x64, 0xff, 0x9b, 0, 1 } }, 48 },
-	};
+	for (size_t i = 0; i < ARRAY_SIZE(guarded_v6); i++) {
+		const struct range_v6 *range = &guarded_v6[i];
 
-	for (size_t i = 0; i < sizeof(ranges) / sizeof(ranges[0]); i++) {
-		if (cidr_contains(&ranges[i], address))
+		if (bits >= range->bits &&
+		    (value ^ range->base) >> (64 - range->bits) == 0)
 			return true;
 	}
 	return false;
 }
 
 /* Teredo holds two: its server's, and its client's with all bits turned. */
-static bool is_guarded_teredo(const uint8_t bytes[16])
+static bool is_guarded_teredo(uint64_t high, uint64_t low)
 {
-	uint8_t client[4];
-
-	for (size_t i = 0; i < sizeof(client); i++)
-		client[i] = (uint8_t)~bytes[12 + i];
-	return is_guarded_v4(bytes + 4) || is_guarded_v4(client);
+	return is_guarded_v4((uint32_t)high, V4_BITS) ||
+	       is_guarded_v4(~(uint32_t)low, V4_BITS);
 }
 
-static bool is_guarded_embedded(const struct address *address)
+/* 1 and *v4, or 0. */
+static int embedded_v4(uint64_t high, uint64_t low, uint32_t *v4)
 {
-	static const struct {
-		struct cidr range;
-		uint8_t at; /* where the four bytes are */
-	} holders[] = {
-		{ { { ADDRESS_V6, { 0 } }, 96 }, 12 }, /* ::, ::1, compatible */
-		{ { { ADDRESS_V6, { 0, 0x64, 0xff, 0x9b } }, 96 }, 12 },
-		{ { { ADDRESS_V6, { 0x20, 0x02 } }, 16 }, 2 }, /* 6to4 */
-	};
-	static const struct cidr teredo = {
-		{ ADDRESS_V6, { 0x20, 0x01 } },
-		32,
-	};
+	bool compatible = high == 0 || high == 0x0064ff9b00000000; /* NAT64 */
 
-	for (size_t i = 0; i < sizeof(holders) / sizeof(holders[0]); i++) {
-		if (cidr_contains(&holders[i].range, address))
-			return is_guarded_v4(address->bytes + holders[i].at);
-	}
-	return cidr_contains(&teredo, address) &&
-	       is_guarded_teredo(address->bytes);
+	*v4 = (uint32_t)low;
+	if (compatible && low >> 32 == 0)
+		return 1;
+	*v4 = (uint32_t)(high >> 16);
+	return high >> 48 == 0x2002; /* 6to4 */
+}
+
+int address_embedded(const struct address *address, struct address *out)
+{
+	uint8_t bytes[4];
+	uint32_t v4;
+
+	if (address->family != ADDRESS_V6 ||
+	    !embedded_v4(number(address->bytes, 8),
+			 number(address->bytes + 8, 8), &v4))
+		return -1;
+	for (int i = 0; i < 4; i++)
+		bytes[i] = (uint8_t)(v4 >> (24 - 8 * i));
+	*out = address_v4(bytes);
+	return 0;
 }
 
 bool address_is_guarded(const struct address *address)
 {
+	uint64_t high, low;
+	uint32_t v4;
+
 	if (address->family == ADDRESS_V4)
-		return is_guarded_v4(address->bytes);
+		return is_guarded_v4((uint32_t)number(address->bytes, 4),
+				     V4_BITS);
 	if (address->family != ADDRESS_V6)
 		return true;
-	return is_guarded_v6_range(address) || is_guarded_embedded(address);
+	high = number(address->bytes, 8);
+	low = number(address->bytes + 8, 8);
+	if (is_guarded_v6_range(high, 64))
+		return true;
+	if (embedded_v4(high, low, &v4))
+		return is_guarded_v4(v4, V4_BITS);
+	return high >> 32 == 0x20010000 && is_guarded_teredo(high, low);
+}
+
+bool cidr_is_guarded(const struct cidr *range)
+{
+	const uint8_t *bytes = range->base.bytes;
+
+	if (range->base.family == ADDRESS_V4)
+		return is_guarded_v4((uint32_t)number(bytes, 4), range->bits);
+	return is_guarded_v6_range(number(bytes, 8), range->bits);
 }

@@ -66,3 +66,14 @@ bool cidr_contains(const struct cidr *range, const struct address *address);
  * there.
  */
 bool address_is_guarded(const struct address *address);
+/*
+ * All of the range lies inside one guarded range: whoever wrote it down meant
+ * what is closed, and not merely everything. A range of IPv6 addresses that
+ * hold IPv4 ones is not seen as such.
+ */
+bool cidr_is_guarded(const struct cidr *range);
+/*
+ * The IPv4 address that a network may turn this IPv6 address into (compatible,
+ * NAT64, 6to4); -1: none.
+ */
+int address_embedded(const struct address *address, struct address *out);

@@ -355,6 +355,70 @@ static void near_addresses_are_guarded(void)
 	CHECK(address_is_guarded(&(struct address){ 0 }));
 }
 
+static void a_range_is_guarded_only_as_a_whole(void)
+{
+	static const struct {
+		const char *range;
+		bool want;
+	} cases[] = {
+		{ "10.0.0.0/8", true },
+		{ "10.1.2.0/24", true },
+		{ "127.0.0.1/32", true },
+		{ "224.0.0.0/3", true },
+		{ "fd00::/8", true },
+		{ "fc00::/7", true },
+		{ "fe80::1/128", true },
+		/* wider than what is guarded in it, or beside it */
+		{ "0.0.0.0/0", false },
+		{ "0.0.0.0/1", false },
+		{ "10.0.0.0/7", false },
+		{ "192.0.0.0/8", false },
+		{ "192.168.0.0/15", false },
+		{ "8.8.8.0/24", false },
+		{ "::/0", false },
+		{ "fc00::/6", false },
+		{ "fe00::/7", false },
+		{ "2000::/3", false },
+	};
+
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		struct cidr range = parse_range(cases[i].range);
+
+		if (cidr_is_guarded(&range) != cases[i].want)
+			printf("# %s\n", cases[i].range);
+		CHECK(cidr_is_guarded(&range) == cases[i].want);
+	}
+}
+
+static void embedded_addresses_are_found(void)
+{
+	static const struct {
+		const char *outer, *inner; /* NULL: none */
+	} cases[] = {
+		{ "64:ff9b::203.0.113.5", "203.0.113.5" },
+		{ "2002:cb00:7105::1", "203.0.113.5" },
+		{ "::203.0.113.5", "203.0.113.5" },
+		{ "::1", "0.0.0.1" },
+		{ "203.0.113.5", NULL },
+		{ "64:ff9b:0:0:0:1:203.0.113.5", NULL },
+		{ "64:ff9c::203.0.113.5", NULL },
+		{ "2001:db8::203.0.113.5", NULL },
+	};
+
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		struct address outer = parse(cases[i].outer), inner, want;
+		int found = address_embedded(&outer, &inner);
+
+		if ((found == 0) != (cases[i].inner != NULL))
+			printf("# %s\n", cases[i].outer);
+		CHECK((found == 0) == (cases[i].inner != NULL));
+		if (found < 0 || !cases[i].inner)
+			continue;
+		want = parse(cases[i].inner);
+		CHECK(address_equal(&inner, &want));
+	}
+}
+
 int main(void)
 {
 	RUN(addresses_have_one_text);
@@ -365,5 +429,7 @@ int main(void)
 	RUN(texts_that_are_no_ranges_are_refused);
 	RUN(ranges_contain_their_addresses);
 	RUN(near_addresses_are_guarded);
+	RUN(a_range_is_guarded_only_as_a_whole);
+	RUN(embedded_addresses_are_found);
 	return DONE();
 }
