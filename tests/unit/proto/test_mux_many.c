@@ -184,6 +184,23 @@ static void what_the_user_does_not_take_goes_into_the_ring(void)
 	mux_release(&seen.mux);
 }
 
+static void a_stream_that_was_not_opened_is_refused(void)
+{
+	struct seen seen;
+	struct frame frame;
+	uint32_t value = 0;
+
+	start_with(&seen, &many);
+	mux_refuse(&seen.mux, 9, EAGAIN);
+	CHECK(output(&seen, &frame, &value));
+	CHECK(frame.type == FRAME_CLOSE && frame.stream == 9);
+	CHECK(value == EAGAIN);
+	/* What the peer sent before it heard of that is dropped. */
+	CHECK(!input(&seen, FRAME_DATA, 9, "x", 1));
+	CHECK(!output(&seen, &frame, NULL));
+	mux_release(&seen.mux);
+}
+
 static void passed_on_bytes_count_against_the_window(void)
 {
 	static const uint8_t bytes[FRAME_DATA_MAX];
@@ -266,6 +283,7 @@ int main(void)
 	RUN(windows_go_to_those_that_took);
 	RUN(a_longer_message_breaks);
 	RUN(what_the_user_does_not_take_goes_into_the_ring);
+	RUN(a_stream_that_was_not_opened_is_refused);
 	RUN(passed_on_bytes_count_against_the_window);
 	RUN(a_user_may_close_or_release_while_it_takes);
 	RUN(bytes_are_read_straight_into_the_ring);
