@@ -67,6 +67,7 @@ struct isolate_profile {
 	unsigned namespaces;
 	const struct isolate_path *paths; /* Landlock rules; NULL-path, fd -1
 					     ends the list */
+	bool may_connect;  /* by TCP; where Landlock knows, else no */
 	bool private_root; /* bind `paths` into an empty root and pivot there */
 	const char *const *syscalls; /* allow-list, NULL-terminated; others
 					kill the process */
