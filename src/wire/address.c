@@ -152,35 +152,42 @@ bool cidr_contains(const struct cidr *range, const struct address *address)
  * walk over them must cost less than what it guards.
  */
 struct range_v4 {
-	uint32_t base;
-	uint8_t bits; /* 1 to 32 */
+	uint32_t base, mask;
 };
 
 struct range_v6 {
-	uint64_t base; /* the upper half; the lower is 0 */
-	uint8_t bits;  /* 1 to 64 */
+	uint64_t base, mask; /* the upper half; the lower does not count */
 };
 
+#define V4(base, bits)                                 \
+	{                                              \
+		base, UINT32_MAX << (V4_BITS - (bits)) \
+	}
+#define V6(base, bits)                            \
+	{                                         \
+		base, UINT64_MAX << (64 - (bits)) \
+	}
+
 static const struct range_v4 guarded_v4[] = {
-	{ 0x00000000, 8 },  /* 0.0.0.0: this host */
-	{ 0x0a000000, 8 },  /* 10.0.0.0: private */
-	{ 0x64400000, 10 }, /* 100.64.0.0: shared: carrier, VPN */
-	{ 0x7f000000, 8 },  /* 127.0.0.0: loopback */
-	{ 0xa83f8110, 32 }, /* 168.63.129.16: a cloud's metadata */
-	{ 0xa9fe0000, 16 }, /* 169.254.0.0: link-local, metadata */
-	{ 0xac100000, 12 }, /* 172.16.0.0: private */
-	{ 0xc0000000, 24 }, /* 192.0.0.0: protocol assignments */
-	{ 0xc0a80000, 16 }, /* 192.168.0.0: private */
-	{ 0xe0000000, 3 },  /* 224.0.0.0: multicast, reserved */
+	V4(0x00000000, 8),  /* 0.0.0.0: this host */
+	V4(0x0a000000, 8),  /* 10.0.0.0: private */
+	V4(0x64400000, 10), /* 100.64.0.0: shared: carrier, VPN */
+	V4(0x7f000000, 8),  /* 127.0.0.0: loopback */
+	V4(0xa83f8110, 32), /* 168.63.129.16: a cloud's metadata */
+	V4(0xa9fe0000, 16), /* 169.254.0.0: link-local, metadata */
+	V4(0xac100000, 12), /* 172.16.0.0: private */
+	V4(0xc0000000, 24), /* 192.0.0.0: protocol assignments */
+	V4(0xc0a80000, 16), /* 192.168.0.0: private */
+	V4(0xe0000000, 3),  /* 224.0.0.0: multicast, reserved */
 };
 
 static const struct range_v6 guarded_v6[] = {
-	{ 0xfc00000000000000, 7 },  /* private */
-	{ 0xfe80000000000000, 10 }, /* link-local */
-	{ 0xfec0000000000000, 10 }, /* site-local */
-	{ 0xff00000000000000, 8 },  /* multicast */
+	V6(0xfc00000000000000, 7),  /* private */
+	V6(0xfe80000000000000, 10), /* link-local */
+	V6(0xfec0000000000000, 10), /* site-local */
+	V6(0xff00000000000000, 8),  /* multicast */
 	/* NAT64 of a network's own: where it leads is not ours to know. */
-	{ 0x0064ff9b00010000, 48 },
+	V6(0x0064ff9b00010000, 48),
 };
 
 static uint64_t number(const uint8_t *bytes, size_t len)
@@ -192,27 +199,25 @@ static uint64_t number(const uint8_t *bytes, size_t len)
 	return value;
 }
 
-/* All addresses that begin with the first bits of this one. */
-static bool is_guarded_v4(uint32_t value, unsigned bits)
+/* mask: of the bits that count; all addresses that have them alike. */
+static bool is_guarded_v4(uint32_t value, uint32_t mask)
 {
 	for (size_t i = 0; i < ARRAY_SIZE(guarded_v4); i++) {
 		const struct range_v4 *range = &guarded_v4[i];
 
-		if (bits >= range->bits &&
-		    (value ^ range->base) >> (V4_BITS - range->bits) == 0)
-			return true;
+		if ((value & range->mask) == range->base)
+			return (mask & range->mask) == range->mask;
 	}
 	return false;
 }
 
-static bool is_guarded_v6_range(uint64_t value, unsigned bits)
+static bool is_guarded_v6_range(uint64_t value, uint64_t mask)
 {
 	for (size_t i = 0; i < ARRAY_SIZE(guarded_v6); i++) {
 		const struct range_v6 *range = &guarded_v6[i];
 
-		if (bits >= range->bits &&
-		    (value ^ range->base) >> (64 - range->bits) == 0)
-			return true;
+		if ((value & range->mask) == range->base)
+			return (mask & range->mask) == range->mask;
 	}
 	return false;
 }
@@ -220,20 +225,17 @@ static bool is_guarded_v6_range(uint64_t value, unsigned bits)
 /* Teredo holds two: its server's, and its client's with all bits turned. */
 static bool is_guarded_teredo(uint64_t high, uint64_t low)
 {
-	return is_guarded_v4((uint32_t)high, V4_BITS) ||
-	       is_guarded_v4(~(uint32_t)low, V4_BITS);
+	return is_guarded_v4((uint32_t)high, UINT32_MAX) ||
+	       is_guarded_v4(~(uint32_t)low, UINT32_MAX);
 }
 
-/* 1 and *v4, or 0. */
-static int embedded_v4(uint64_t high, uint64_t low, uint32_t *v4)
+/* What a network may make of an IPv6 address: NAT64, 6to4. */
+static bool translated_v4(uint64_t high, uint64_t low, uint32_t *v4)
 {
-	bool compatible = high == 0 || high == 0x0064ff9b00000000; /* NAT64 */
+	bool nat64 = high == 0x0064ff9b00000000 && low >> 32 == 0;
 
-	*v4 = (uint32_t)low;
-	if (compatible && low >> 32 == 0)
-		return 1;
-	*v4 = (uint32_t)(high >> 16);
-	return high >> 48 == 0x2002; /* 6to4 */
+	*v4 = (uint32_t)(nat64 ? low : high >> 16);
+	return nat64 || high >> 48 == 0x2002;
 }
 
 int address_embedded(const struct address *address, struct address *out)
@@ -242,8 +244,8 @@ int address_embedded(const struct address *address, struct address *out)
 	uint32_t v4;
 
 	if (address->family != ADDRESS_V6 ||
-	    !embedded_v4(number(address->bytes, 8),
-			 number(address->bytes + 8, 8), &v4))
+	    !translated_v4(number(address->bytes, 8),
+			   number(address->bytes + 8, 8), &v4))
 		return -1;
 	for (int i = 0; i < 4; i++)
 		bytes[i] = (uint8_t)(v4 >> (24 - 8 * i));
@@ -258,23 +260,30 @@ bool address_is_guarded(const struct address *address)
 
 	if (address->family == ADDRESS_V4)
 		return is_guarded_v4((uint32_t)number(address->bytes, 4),
-				     V4_BITS);
+				     UINT32_MAX);
 	if (address->family != ADDRESS_V6)
 		return true;
 	high = number(address->bytes, 8);
 	low = number(address->bytes + 8, 8);
-	if (is_guarded_v6_range(high, 64))
+	if (is_guarded_v6_range(high, UINT64_MAX))
 		return true;
-	if (embedded_v4(high, low, &v4))
-		return is_guarded_v4(v4, V4_BITS);
+	if (translated_v4(high, low, &v4))
+		return is_guarded_v4(v4, UINT32_MAX);
+	if (high == 0 && low >> 32 == 0) /* ::, ::1, compatible */
+		return is_guarded_v4((uint32_t)low, UINT32_MAX);
 	return high >> 32 == 0x20010000 && is_guarded_teredo(high, low);
 }
 
 bool cidr_is_guarded(const struct cidr *range)
 {
 	const uint8_t *bytes = range->base.bytes;
+	uint64_t mask = 0;
 
+	/* Bits behind the first 64 are in no range. */
+	if (range->bits > 0)
+		mask = UINT64_MAX << (range->bits < 64 ? 64 - range->bits : 0);
 	if (range->base.family == ADDRESS_V4)
-		return is_guarded_v4((uint32_t)number(bytes, 4), range->bits);
-	return is_guarded_v6_range(number(bytes, 8), range->bits);
+		return is_guarded_v4((uint32_t)number(bytes, 4),
+				     (uint32_t)(mask >> V4_BITS));
+	return is_guarded_v6_range(number(bytes, 8), mask);
 }

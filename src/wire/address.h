@@ -73,7 +73,7 @@ bool address_is_guarded(const struct address *address);
  */
 bool cidr_is_guarded(const struct cidr *range);
 /*
- * The IPv4 address that a network may turn this IPv6 address into (compatible,
- * NAT64, 6to4); -1: none.
+ * The IPv4 address that a network may turn this IPv6 address into (NAT64,
+ * 6to4); -1: none.
  */
 int address_embedded(const struct address *address, struct address *out);

@@ -87,8 +87,7 @@ static int take_connection(struct reading *reading, struct span value)
 		reading->wants_upgrade |= span_matches_text(token, "upgrade");
 		/* Whoever drops these on our word reads another message. */
 		if (span_matches_text(token, "host") ||
-		    span_matches_text(token, "content-length") ||
-		    span_matches_text(token, "transfer-encoding"))
+		    span_matches_text(token, "content-length"))
 			return refuse(reading, "Connection names framing");
 	}
 	return 0;

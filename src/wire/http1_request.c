@@ -9,28 +9,6 @@
 #define PORT_HTTP 80
 #define PORT_HTTPS 443
 
-/* Lower case is a method of its own to some servers and the same to others. */
-static bool is_method(struct span text)
-{
-	for (size_t i = 0; i < text.len; i++) {
-		char c = text.bytes[i];
-
-		if (!(c >= 'A' && c <= 'Z') && !(c >= '0' && c <= '9') &&
-		    c != '-' && c != '_')
-			return false;
-	}
-	return text.len > 0 && text.len <= HTTP_METHOD_MAX;
-}
-
-static enum http_method method_kind(struct span method)
-{
-	if (span_is(method, "HEAD"))
-		return HTTP_METHOD_HEAD;
-	if (span_is(method, "CONNECT"))
-		return HTTP_METHOD_CONNECT;
-	return HTTP_METHOD_OTHER;
-}
-
 /* Takes scheme:// off the front. */
 static enum http_scheme take_scheme(struct span *text)
 {
@@ -122,9 +100,9 @@ static int parse_line(struct span line, struct http_request *out,
 	if (!second)
 		return http1_refuse(problem, 400, "malformed request line");
 	out->method = span_over(line.bytes, method_len);
-	if (!is_method(out->method))
+	if (!http_method_is_valid(out->method))
 		return http1_refuse(problem, 400, "malformed method");
-	out->method_kind = method_kind(out->method);
+	out->method_kind = http_method_kind(out->method);
 	if (http1_version_parse(span_over(second + 1, rest - target_len - 1),
 				&out->minor) < 0)
 		return http1_refuse(problem, 505, "unknown HTTP version");

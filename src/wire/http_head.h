@@ -60,7 +60,7 @@ enum http_scheme {
 };
 
 struct http_request {
-	struct span method; /* capital letters, digits, hyphen, underscore */
+	struct span method; /* http_method_is_valid() */
 	enum http_method method_kind;
 	enum http_target target;
 	enum http_scheme scheme;
@@ -87,3 +87,10 @@ struct http_response {
 	bool is_tunnel;  /* 101, or CONNECT worked: bytes both ways follow */
 	struct http_fields fields; /* last: it is large */
 };
+
+/*
+ * Capital letters, digits, hyphen and underscore only: lower case is a method
+ * of its own to some servers and the same one to others.
+ */
+bool http_method_is_valid(struct span method);
+enum http_method http_method_kind(struct span method);

@@ -264,6 +264,22 @@ static void names_are_bounded(void)
 	CHECK(parse_name(name) == DNS_FORMERR);
 }
 
+/* Enough bytes follow, so that only the length itself is wrong. */
+static void long_labels_are_refused(void)
+{
+	for (int len = 62; len < 256; len++) {
+		char labels[256];
+		struct message message;
+
+		labels[0] = (char)len;
+		memset(labels + 1, 'a', sizeof(labels) - 1);
+		message = make(&(struct spec){ .labels = labels,
+					       .labels_len = (size_t)len + 1 });
+		CHECK(parse(&message) ==
+		      (len <= 63 ? DNS_NOERROR : DNS_FORMERR));
+	}
+}
+
 static void long_queries_are_refused(void)
 {
 	static struct message message;
@@ -457,6 +473,7 @@ int main(void)
 	RUN(malformed_questions_are_refused);
 	RUN(malformed_edns_is_refused);
 	RUN(names_are_bounded);
+	RUN(long_labels_are_refused);
 	RUN(long_queries_are_refused);
 	RUN(every_truncation_is_refused);
 	RUN(answers_are_what_libc_expects);

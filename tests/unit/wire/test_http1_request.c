@@ -347,7 +347,7 @@ static const struct refused {
 	{ POST "Connection: close, Content-Length\r\n"
 	       "Content-Length: 5\r\n\r\n",
 	  0 },
-	{ POST "Connection: transfer-encoding\r\n\r\n", 0 },
+	{ POST "Connection: content-length\r\n\r\n", 0 },
 	{ GET "Connection: a,b,c,d,e,f,g,h,i,j,k,l,m,n,o,p,q\r\n\r\n", 0 },
 	{ GET "Connection: upgrade\r\nUpgrade: a\r\nUpgrade: b\r\n\r\n", 0 },
 	{ GET "Expect: 200-ok\r\n\r\n", 417 },

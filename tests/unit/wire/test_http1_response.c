@@ -50,6 +50,9 @@ static void bodies_depend_on_request_and_status(void)
 #define C "Transfer-Encoding: chunked\r\n"
 		{ OK L "\r\n", 0, HTTP_BODY_LENGTH, true, true, 0, 0 },
 		{ OK C "\r\n", 0, HTTP_BODY_CHUNKED, false, true, 0, 0 },
+		/* Some servers name it: it is theirs and ours, after all. */
+		{ OK C "Connection: keep-alive, Transfer-Encoding\r\n\r\n", 0,
+		  HTTP_BODY_CHUNKED, false, true, 0, 0 },
 		{ OK "\r\n", 0, HTTP_BODY_UNTIL_CLOSE, false, false, 0, 0 },
 		{ OK "Connection: keep-alive\r\n\r\n", 0, HTTP_BODY_UNTIL_CLOSE,
 		  false, false, 0, 0 },
