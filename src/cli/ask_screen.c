@@ -88,25 +88,34 @@ static void choices(struct page *page, const struct ask *ask)
 	page->row++;
 }
 
+static void foot(struct page *page, const struct ask *ask,
+		 const struct ask_view *view)
+{
+	char text[LINE_SIZE] = "";
+
+	line(page, "\033[1m",
+	     view->ready ? "  Press o, a, n or d." : "  A moment ...");
+	text_format(text, sizeof(text),
+		    "  Denied in %lld s if you do not choose.",
+		    (long long)(ask->ms_left + 999) / 1000);
+	line(page, "", text);
+	text[0] = '\0';
+	if (view->more)
+		text_format(text, sizeof(text), "  %zu more after this one.",
+			    view->more);
+	line(page, "", text);
+}
+
 void ask_screen_draw(const struct ask *ask, const struct ask_view *view,
 		     struct buffer *out)
 {
 	struct page page = { out, 0, view->rows, view->cols };
-	char text[LINE_SIZE];
 
 	if (!view->again)
 		buffer_append(out, known_state, sizeof(known_state) - 1);
 	head(&page, ask, view);
 	choices(&page, ask);
-	text_format(text, sizeof(text),
-		    "  Denied in %lld s if you do not choose.",
-		    (long long)(ask->ms_left + 999) / 1000);
-	line(&page, "", text);
-	text[0] = '\0';
-	if (view->more)
-		text_format(text, sizeof(text), "  %zu more after this one.",
-			    view->more);
-	line(&page, "", text);
+	foot(&page, ask, view);
 }
 
 void ask_screen_leave(struct buffer *out)

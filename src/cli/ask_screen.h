@@ -26,6 +26,7 @@ struct ask_view {
 	size_t more; /* questions that wait behind this one */
 	uint16_t rows, cols;
 	bool again; /* the picture is there, and nobody else wrote since */
+	bool ready; /* keys count now */
 };
 
 /* The whole screen; if not `again`, from any state of the terminal. */

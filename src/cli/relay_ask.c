@@ -57,12 +57,15 @@ static void draw(struct relay *relay, bool again)
 	struct ask_view view = { .sandbox = ask->sandbox->record.name,
 				 .mark = ask->mark,
 				 .more = ask->watch.count - 1,
-				 .again = again };
+				 .again = again,
+				 .ready = ask_keys_ready(&relay->answer,
+							 now_ms()) };
 
 	terminal_size(1, &view.rows, &view.cols);
 	ask_screen_draw(&relay->asked, &view, &picture);
 	put(relay, &picture);
 	relay->drawn_ms = now_ms();
+	relay->drawn_ready = view.ready;
 }
 
 int relay_ask_fd(const struct relay *relay)
@@ -72,13 +75,18 @@ int relay_ask_fd(const struct relay *relay)
 	return ask && relay->raw && !relay->finished ? ask->watch.fd : -1;
 }
 
+/* When the picture is to be drawn again: each second, and when keys count. */
 int relay_ask_timeout(const struct relay *relay)
 {
-	int64_t left;
+	int64_t now = now_ms(), left;
 
 	if (!relay->asking)
 		return -1;
-	left = relay->drawn_ms + TICK_MS - now_ms();
+	left = relay->drawn_ms + TICK_MS - now;
+	if (relay->drawn_ready != ask_keys_ready(&relay->answer, now))
+		return 0;
+	if (!relay->drawn_ready && relay->answer.ready_ms - now < left)
+		left = relay->answer.ready_ms - now;
 	return left > 0 ? (int)left : 0;
 }
 
@@ -93,7 +101,10 @@ static void begin(struct relay *relay)
 			     relay->outputs[0].ring.len);
 	relay->keys = (struct terminal_keys){ 0 };
 	tcflush(0, TCIFLUSH);
+	ask_keys_begin(&relay->answer, now_ms());
 	draw(relay, false);
+	/* drawing may have taken time: the pause begins when it is to be seen
+	 */
 	ask_keys_begin(&relay->answer, now_ms());
 }
 

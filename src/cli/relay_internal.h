@@ -41,6 +41,7 @@ struct relay {
 	struct ask asked;
 	struct ask_keys answer;
 	int64_t drawn_ms;
+	bool drawn_ready; /* the picture says that keys count */
 };
 
 /* What poll() waits for, besides the session: -1 and -1 where nothing is. */

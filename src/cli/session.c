@@ -90,7 +90,8 @@ static int run(const struct sandbox *sandbox, struct start *start,
 	request->forward_stdin = wish->forward_stdin;
 	request->detach = wish->detach;
 	request->filter = wish->filter;
-	request->ask = wish->ask;
+	/* afterwards the main session is joined anew: no other one can be */
+	request->ask = request->main ? wish->ask : NULL;
 	request->lock = &start->lock;
 	request->turn = &start->turn;
 	return client_exec(&start->control, request, result, refusal, err);

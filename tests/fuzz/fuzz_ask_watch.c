@@ -14,7 +14,7 @@
 static void check_picture(const struct ask *ask)
 {
 	AUTO_BUFFER struct buffer out = BUFFER_INIT(65536);
-	struct ask_view view = { "s", "m", 0, 24, 80, true };
+	struct ask_view view = { "s", "m", 0, 24, 80, true, true };
 
 	for (const char *c = ask->target; *c; c++)
 		FUZZ_CHECK(*c > ' ' && *c < 0x7f);

@@ -73,8 +73,11 @@ static void a_list_has_a_bound(void)
 static const char *draw(uint16_t rows, uint16_t cols, size_t more)
 {
 	static struct buffer out;
-	struct ask_view view = { "box", "amber-otter-41", more, rows, cols,
-				 false };
+	struct ask_view view = { .sandbox = "box",
+				 .mark = "amber-otter-41",
+				 .more = more,
+				 .rows = rows,
+				 .cols = cols };
 
 	buffer_release(&out);
 	buffer_init(&out, 65536);

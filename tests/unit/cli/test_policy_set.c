@@ -119,8 +119,8 @@ static void sources_stand_in_the_order_of_their_scopes(void)
 		CHECK(set.items[i - 1].scope < set.items[i].scope);
 	list = policy_set_json(&set, &err);
 	CHECK(json_array_size(list) == set.count);
-	CHECK(!strcmp(json_string_value(json_object_get(
-			      json_array_get(list, 1), "text")),
+	CHECK(!strcmp(json_string_value(
+			      json_object_get(json_array_get(list, 1), "text")),
 		      "allow a.example\n"));
 	json_decref(list);
 	policy_set_release(&set);

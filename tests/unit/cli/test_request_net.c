@@ -182,10 +182,10 @@ static void a_socket_where_a_guest_writes_is_refused(void)
 	share_list_add(&request.shares,
 		       &(struct share_record){ folder, folder, false, false });
 	options_release(&options);
-	CHECK(options_parse(&command, 2,
-			    (const char *const[]){ "--socket", "run/a.sock",
-						   NULL },
-			    &options, &err) == 0);
+	CHECK(options_parse(
+		      &command, 2,
+		      (const char *const[]){ "--socket", "run/a.sock", NULL },
+		      &options, &err) == 0);
 	CHECK(request_take_net(&options, &store, &request, &err) < 0);
 	CHECK(strstr(err.text, "can write"));
 }
