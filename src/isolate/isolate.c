@@ -133,7 +133,7 @@ int isolate_landlock(const struct isolate_profile *profile,
 		     struct isolate_layers *layers, struct error *why,
 		     struct error *err)
 {
-	if (landlock_restrict(profile->paths, err) == 0)
+	if (landlock_restrict(profile, err) == 0)
 		layers->landlock = true;
 	else if (landlock_abi() > 0)
 		return -1;

@@ -18,7 +18,7 @@ struct isolate_layers {
 /* 0 when this kernel has no Landlock, with errno saying why. */
 int landlock_abi(void);
 /* Needs no_new_privs. ENOSYS or EOPNOTSUPP in err->code: not available. */
-int landlock_restrict(const struct isolate_path *paths, struct error *err);
+int landlock_restrict(const struct isolate_profile *profile, struct error *err);
 
 /*
  * Enters a user namespace (this uid mapped to itself) and the namespaces asked

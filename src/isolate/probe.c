@@ -89,7 +89,7 @@ static int try_landlock(const struct isolate_profile *profile,
 {
 	if (become_ordinary(err) < 0)
 		return -1;
-	return landlock_restrict(profile->paths, err);
+	return landlock_restrict(profile, err);
 }
 
 static int try_seccomp(const struct isolate_profile *profile, struct error *err)

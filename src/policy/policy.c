@@ -78,30 +78,51 @@ static int read_default(struct policy *policy,
 	return 0;
 }
 
+/* Which lines of a source said what may be said once. */
+struct once {
+	unsigned default_line, preset_line;
+};
+
+static int say_once(unsigned *said, const struct policy_line *line,
+		    const char *what, struct error *err)
+{
+	if (*said)
+		return error_set(err, 0, "line %u has a %s too", *said, what);
+	*said = line->number;
+	return 0;
+}
+
 /* A preset that is named there is a source of its own: the caller reads it. */
+static int read_line(struct policy *policy, const struct policy_source *source,
+		     const struct policy_line *line, struct once *once,
+		     struct error *err)
+{
+	switch (line->kind) {
+	case POLICY_LINE_RULE:
+		return read_rule(policy, source, line, err);
+	case POLICY_LINE_DEFAULT:
+		if (say_once(&once->default_line, line, "default", err) < 0)
+			return -1;
+		return read_default(policy, source, line, err);
+	case POLICY_LINE_PRESET:
+		return say_once(&once->preset_line, line, "preset", err);
+	default:
+		return 0;
+	}
+}
+
 static int read_source(struct policy *policy,
 		       const struct policy_source *source, struct error *err)
 {
 	struct policy_file file = policy_file_of(source->text, source->len);
-	unsigned default_line = 0;
+	struct once once = { 0 };
 	struct policy_line line;
 	int more;
 
 	if (source->len > POLICY_TEXT_MAX)
 		return error_set(err, 0, "%s: too long", source->name);
 	while ((more = policy_file_next(&file, &line, err)) > 0) {
-		int read = 0;
-
-		if (line.kind == POLICY_LINE_RULE)
-			read = read_rule(policy, source, &line, err);
-		else if (line.kind == POLICY_LINE_DEFAULT && default_line)
-			read = error_set(err, 0, "line %u has a default too",
-					 default_line);
-		else if (line.kind == POLICY_LINE_DEFAULT)
-			read = read_default(policy, source, &line, err);
-		if (line.kind == POLICY_LINE_DEFAULT)
-			default_line = line.number;
-		if (read < 0)
+		if (read_line(policy, source, &line, &once, err) < 0)
 			break;
 	}
 	if (more == 0)

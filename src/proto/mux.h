@@ -220,6 +220,8 @@ void mux_stream_eof(struct mux_stream *stream);
  * for it are dropped.
  */
 void mux_stream_close(struct mux_stream *stream, uint32_t code);
+/* CLOSE(code) for a stream that the peer began and that we did not open. */
+void mux_refuse(struct mux *mux, uint32_t id, uint32_t code);
 /* Memory of all rings; and who has most of it, NULL: nobody has any. */
 size_t mux_memory(const struct mux *mux);
 struct mux_stream *mux_heaviest(const struct mux *mux);

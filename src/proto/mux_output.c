@@ -80,6 +80,13 @@ void mux_queue_close(struct mux_stream *stream, uint32_t code)
 	queue_frame(stream->mux, &frame, code);
 }
 
+void mux_refuse(struct mux *mux, uint32_t id, uint32_t code)
+{
+	struct frame frame = { .type = FRAME_CLOSE, .stream = id, .len = 4 };
+
+	queue_frame(mux, &frame, code);
+}
+
 static void queue_windows(struct mux *mux)
 {
 	for (int i = 0; i < WINDOWS_AT_ONCE && !list_empty(&mux->due); i++) {

@@ -88,6 +88,8 @@ static void errors_name_source_and_line(void)
 		{ POLICY_GLOBAL, "default", "file:1: default is" },
 		{ POLICY_GLOBAL, "default deny\ndefault deny",
 		  "file:2: line 1 has a default too" },
+		{ POLICY_GLOBAL, "preset a\nx.com\npreset a",
+		  "file:3: line 1 has a preset too" },
 		{ POLICY_GLOBAL, "preset", "file:1: preset takes a name" },
 		{ POLICY_GLOBAL, "preset ../x", "file:1: not the name of a" },
 		{ POLICY_GLOBAL, "preset a b", "file:1: not the name of a" },

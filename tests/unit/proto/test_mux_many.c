@@ -211,6 +211,23 @@ static void what_was_taken_too_early_is_given_back(void)
 	mux_release(&seen.mux);
 }
 
+static void a_stream_that_was_not_opened_is_refused(void)
+{
+	struct seen seen;
+	struct frame frame;
+	uint32_t value = 0;
+
+	start_with(&seen, &many);
+	mux_refuse(&seen.mux, 9, EAGAIN);
+	CHECK(output(&seen, &frame, &value));
+	CHECK(frame.type == FRAME_CLOSE && frame.stream == 9);
+	CHECK(value == EAGAIN);
+	/* What the peer sent before it heard of that is dropped. */
+	CHECK(!input(&seen, FRAME_DATA, 9, "x", 1));
+	CHECK(!output(&seen, &frame, NULL));
+	mux_release(&seen.mux);
+}
+
 static void a_begun_frame_is_known(void)
 {
 	struct frame data = { FRAME_DATA, 1, 4 };
@@ -341,6 +358,7 @@ int main(void)
 	RUN(what_was_taken_too_early_is_given_back);
 	RUN(a_begun_frame_is_known);
 	RUN(the_window_is_a_limit_too);
+	RUN(a_stream_that_was_not_opened_is_refused);
 	RUN(passed_on_bytes_count_against_the_window);
 	RUN(a_user_may_close_or_release_while_it_takes);
 	RUN(bytes_are_read_straight_into_the_ring);
