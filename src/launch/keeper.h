@@ -54,6 +54,8 @@ struct keeper_row {
 	const char *program; /* ours, by name */
 	const char *lost;    /* for the user, when it was given up */
 	int channel;         /* SOCK_STREAM or SOCK_SEQPACKET */
+	/* In the child before exec; may be NULL. */
+	int (*prepare)(void *ctx, struct error *err);
 	/* The start message without the markers; caller owns it. */
 	json_t *(*message)(struct keeper *keeper);
 	/* Descriptors from KEEPER_FD_EXTRA on; the caller closes them. */

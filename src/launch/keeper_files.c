@@ -16,6 +16,7 @@
 #include "base/log.h"
 #include "base/own.h"
 #include "base/text.h"
+#include "launch/profile.h"
 
 /* Numbers in the child. */
 enum {
@@ -146,6 +147,7 @@ static const struct keeper_row row = {
 	.program = "bawn-files",
 	.lost = "the shared folders are not served",
 	.channel = SOCK_STREAM,
+	.prepare = profile_leave_network,
 	.message = message,
 	.open_extra = open_extra,
 	.read_control = read_control,

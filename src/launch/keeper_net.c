@@ -138,7 +138,8 @@ static void send_config(struct keeper_net *net)
 static void send_listener(struct keeper_net *net,
 			  const struct published_port *port)
 {
-	if (port->fd >= 0)
+	/* The rest gets them when the guest is there. */
+	if (port->fd >= 0 && net->keeper.welcomed)
 		send_packet(net,
 			    json_pack("{s:s, s:I}", "op", "listener", "id",
 				      (json_int_t)port->id),
@@ -170,12 +171,13 @@ static void take_published(struct keeper_net *net)
 						       "unlisten", "id",
 						       (json_int_t)id));
 	}
+	published_stop(&net->published, &net->next);
 	use_next(net);
 }
 
 static void on_settled(struct keeper *keeper)
 {
-	/* A fresh process gets them all from on_ready(). */
+	/* A fresh process gets them all when the guest is there. */
 	if (of(keeper)->has_next && of(keeper)->change_sent)
 		take_published(of(keeper));
 }
@@ -196,6 +198,17 @@ static void on_ready(struct keeper *keeper)
 
 	if (net->has_next)
 		use_next(net);
+}
+
+/*
+ * Listeners only now: who connects before waits in the queue of the listener
+ * for a guest that boots, or for a bawn-net that was replaced.
+ */
+static void on_welcomed(struct keeper_net *net)
+{
+	if (net->keeper.welcomed)
+		return;
+	keeper_welcomed(&net->keeper);
 	for (size_t i = 0; i < net->published.count; i++)
 		send_listener(net, &net->published.items[i]);
 }
@@ -279,7 +292,7 @@ static void on_packet(struct keeper_net *net, const struct packet *packet)
 	if (strcmp(op, "ready") == 0)
 		keeper_ready(&net->keeper);
 	else if (strcmp(op, "welcomed") == 0)
-		keeper_welcomed(&net->keeper);
+		on_welcomed(net);
 	else if (strcmp(op, "configured") == 0)
 		on_configured(net, packet->json);
 	else if (strcmp(op, "rotate") == 0)

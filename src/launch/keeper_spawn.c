@@ -73,7 +73,8 @@ static int spawn(struct keeper *keeper, int control, int errors,
 					 .fds = fds,
 					 .fd_count = ARRAY_SIZE(fds),
 					 .flags = CHILD_DIE_WITH_US |
-						  CHILD_NULL_STDIO };
+						  CHILD_NULL_STDIO,
+					 .prepare = keeper->row->prepare };
 
 	if (!path || message < 0)
 		return -1;

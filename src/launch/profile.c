@@ -238,6 +238,12 @@ static const unsigned kept[] = {
 	CAP_SETUID, CAP_SETPCAP,      CAP_NET_BIND_SERVICE,
 };
 
+/*
+ * Dormant, and never a child's after exec: a namespace without a network can be
+ * made with it alone, and a process whose share is root's has no other way.
+ */
+#define FOR_NAMESPACES CAP_SYS_ADMIN
+
 static bool is_kept(unsigned capability)
 {
 	for (size_t i = 0; i < ARRAY_SIZE(kept); i++) {
@@ -265,7 +271,7 @@ static int keep_few_capabilities(struct error *err)
 		uint32_t bit = is_kept(i) ? 0 : UINT32_C(1) << (i % 32);
 
 		sets[i / 32].effective &= ~bit;
-		sets[i / 32].permitted &= ~bit;
+		sets[i / 32].permitted &= i == FOR_NAMESPACES ? ~0U : ~bit;
 		sets[i / 32].inheritable = 0;
 	}
 	if (syscall(SYS_capset, &header, sets) < 0)
@@ -278,6 +284,27 @@ static void leave_namespaces(void)
 {
 	if (unshare(CLONE_NEWIPC | CLONE_NEWUTS) < 0)
 		return;
+}
+
+int profile_leave_network(void *ctx, struct error *err)
+{
+	struct __user_cap_header_struct header = {
+		.version = _LINUX_CAPABILITY_VERSION_3,
+	};
+	struct __user_cap_data_struct sets[_LINUX_CAPABILITY_U32S_3] = { 0 };
+	const uint32_t bit = UINT32_C(1) << FOR_NAMESPACES;
+
+	/* A user's bawn-files does it by itself. */
+	if (geteuid() != 0)
+		return 0;
+	if (syscall(SYS_capget, &header, sets) < 0)
+		return error_set(err, errno, "capabilities");
+	sets[0].effective |= sets[0].permitted & bit;
+	if (syscall(SYS_capset, &header, sets) < 0)
+		return error_set(err, errno, "capabilities");
+	/* Refused in containers; its list of calls knows no network either. */
+	(void)!unshare(CLONE_NEWNET);
+	return 0;
 }
 
 int profile_enter(struct error *err)

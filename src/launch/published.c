@@ -126,6 +126,16 @@ int published_follow(const struct published *now, const struct port_list *ports,
 	return 0;
 }
 
+void published_stop(const struct published *now, const struct published *next)
+{
+	/* At once, although bawn-net has a copy of the descriptor. */
+	for (size_t i = 0; i < now->count; i++) {
+		if (now->items[i].fd >= 0 &&
+		    !at_place(next, &now->items[i].port))
+			shutdown(now->items[i].fd, SHUT_RDWR);
+	}
+}
+
 const struct published_port *published_find(const struct published *list,
 					    uint32_t id)
 {

@@ -42,6 +42,8 @@ enum published_mode {
 int published_follow(const struct published *now, const struct port_list *ports,
 		     enum published_mode mode, struct published *next,
 		     struct error *err);
+/* Those of `now` whose place `next` does not have take no connection more. */
+void published_stop(const struct published *now, const struct published *next);
 const struct published_port *published_find(const struct published *list,
 					    uint32_t id);
 /* [{"id", "port"}…] of those that listen, for bawn-net. */

@@ -190,7 +190,10 @@ static void put_verdict(struct json_line *line,
 	const struct decision *decision = record->decision;
 
 	json_line_text(line, "verdict", verdicts[record->verdict]);
-	if (decision && decision->rule) {
+	/* A rule that allows is not why something else was wrong. */
+	if (decision && decision->rule &&
+	    (record->verdict != AUDIT_DENY ||
+	     decision->answer == POLICY_DENY)) {
 		json_line_text(line, "rule", decision->rule);
 		json_line_text(line, "scope",
 			       policy_scope_name(decision->scope));

@@ -153,6 +153,9 @@ static void on_answer(struct ask_waiter *waiter, enum ask_answer answer)
 
 	if (answer == ASK_ALLOW) {
 		exchange->decision.approved = true;
+		/* For all that follows on a connection to this target. */
+		if (http->mode == HTTP_ORIGIN)
+			exchange->flow->decision.approved = true;
 		decide(exchange);
 		proceed(exchange);
 	} else {
@@ -228,6 +231,7 @@ void exchange_begin(struct exchange *exchange)
 							    problem, NULL });
 		return;
 	}
+	exchange->decision.approved = exchange->flow->decision.approved;
 	decide(exchange);
 	if (exchange->decision.answer != POLICY_DENY)
 		problem = check_upgrade(exchange, &request);

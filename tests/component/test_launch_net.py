@@ -436,15 +436,18 @@ def test_a_change_of_the_host_and_new_settings_do_not_get_mixed_up(place):
     launch.begin()
     (own / "hosts").write_text("192.0.2.2 b.test\n")
     config = launch.next("config")
-    answer = launch.later(op="net", net=settings(preset="x", published=[port(number)]))
-    wait(lambda: launch.ask(op="net", net=settings()).get("code") == 16)
+    client = launch.connect()
+    net = settings(preset="x", published=[port(number)])
+    client.sendall(json.dumps({"op": "net", "net": net}).encode() + b"\n")
+    # Requests are read in the order in which they came.
+    assert launch.ask(op="net", net=settings())["code"] == 16
     # The first one is answered; the new settings have not been seen by then.
     launch.tell({"op": "configured", "error": "of the first"})
     assert config["preset"] == "balanced"
     config = launch.take()
     assert config["preset"] == "x" and config["resolver"]["hosts"] == [["b.test", "192.0.2.2"]]
     assert launch.next("packet fd") == {"op": "listener", "id": 1}
-    assert answer() == {"ok": True}
+    assert json.loads(client.makefile().readline()) == {"ok": True}
     assert launch.end() == 0
 
 

@@ -9,6 +9,7 @@
  * seconds lookup SERVER COUNT        questions over UDP; median milliseconds
  * refused ADDRESS PORT COUNT connections that end at once; median milliseconds
  * send ADDRESS PORT         one datagram; what came of it
+ * unix PATH TEXT            sends it to a Unix socket, prints the answer
  */
 #include <arpa/inet.h>
 #include <errno.h>
@@ -18,6 +19,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
+#include <sys/un.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -169,6 +171,22 @@ static int send_datagram(const char *text, int port)
 	return 0;
 }
 
+static int talk_unix(const char *path, const char *text)
+{
+	struct sockaddr_un address = { .sun_family = AF_UNIX };
+	int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+	ssize_t n;
+
+	snprintf(address.sun_path, sizeof(address.sun_path), "%s", path);
+	if (connect(fd, (struct sockaddr *)&address, sizeof(address)) < 0)
+		return fail("connect");
+	if (send(fd, text, strlen(text), MSG_NOSIGNAL) < 0)
+		return fail("send");
+	while ((n = read(fd, chunk, sizeof(chunk))) > 0)
+		fwrite(chunk, 1, (size_t)n, stdout);
+	return n < 0 ? fail("read") : 0;
+}
+
 int main(int argc, char **argv)
 {
 	const char *what = argc > 3 ? argv[1] : "";
@@ -180,6 +198,8 @@ int main(int argc, char **argv)
 		fd = connect_to(argv[2], (int)number(argv[3]));
 	else if (!strcmp(what, "lookup") && (int)number(argv[3]) <= COUNT_MAX)
 		return lookup(argv[2], (int)number(argv[3]));
+	else if (!strcmp(what, "unix"))
+		return talk_unix(argv[2], argv[3]);
 	else if (!strcmp(what, "send"))
 		return send_datagram(argv[2], (int)number(argv[3]));
 	else if (argc > 4 && !strcmp(what, "refused") &&

@@ -185,23 +185,6 @@ static void what_the_user_does_not_take_goes_into_the_ring(void)
 	mux_release(&seen.mux);
 }
 
-static void a_stream_that_was_not_opened_is_refused(void)
-{
-	struct seen seen;
-	struct frame frame;
-	uint32_t value = 0;
-
-	start_with(&seen, &many);
-	mux_refuse(&seen.mux, 9, EAGAIN);
-	CHECK(output(&seen, &frame, &value));
-	CHECK(frame.type == FRAME_CLOSE && frame.stream == 9);
-	CHECK(value == EAGAIN);
-	/* What the peer sent before it heard of that is dropped. */
-	CHECK(!input(&seen, FRAME_DATA, 9, "x", 1));
-	CHECK(!output(&seen, &frame, NULL));
-	mux_release(&seen.mux);
-}
-
 static void what_was_taken_too_early_is_given_back(void)
 {
 	static uint8_t bytes[FRAME_DATA_MAX];
@@ -224,6 +207,23 @@ static void what_was_taken_too_early_is_given_back(void)
 	CHECK(!input(&seen, FRAME_DATA, 1, "abcd", 4));
 	mux_stream_give_back(stream, "abcd", 4);
 	CHECK(stream->ungranted == 0 && stream->in.len == 4);
+	CHECK(!output(&seen, &frame, NULL));
+	mux_release(&seen.mux);
+}
+
+static void a_stream_that_was_not_opened_is_refused(void)
+{
+	struct seen seen;
+	struct frame frame;
+	uint32_t value = 0;
+
+	start_with(&seen, &many);
+	mux_refuse(&seen.mux, 9, EAGAIN);
+	CHECK(output(&seen, &frame, &value));
+	CHECK(frame.type == FRAME_CLOSE && frame.stream == 9);
+	CHECK(value == EAGAIN);
+	/* What the peer sent before it heard of that is dropped. */
+	CHECK(!input(&seen, FRAME_DATA, 9, "x", 1));
 	CHECK(!output(&seen, &frame, NULL));
 	mux_release(&seen.mux);
 }
@@ -355,10 +355,10 @@ int main(void)
 	RUN(windows_go_to_those_that_took);
 	RUN(a_longer_message_breaks);
 	RUN(what_the_user_does_not_take_goes_into_the_ring);
-	RUN(a_stream_that_was_not_opened_is_refused);
 	RUN(what_was_taken_too_early_is_given_back);
 	RUN(a_begun_frame_is_known);
 	RUN(the_window_is_a_limit_too);
+	RUN(a_stream_that_was_not_opened_is_refused);
 	RUN(passed_on_bytes_count_against_the_window);
 	RUN(a_user_may_close_or_release_while_it_takes);
 	RUN(bytes_are_read_straight_into_the_ring);
