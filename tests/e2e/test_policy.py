@@ -491,15 +491,19 @@ def test_a_question_that_was_answered_elsewhere_goes_away(world, asking, screen)
 def test_a_session_that_ends_behind_a_question_ends_with_its_code(world, asking, screen):
     one = agent(world, screen, asking)
     one.type("(nc -w 40 last.example 2222 < /dev/null &); exit 7")
-    assert one.exit_code(60) == 7
+    target = "last.example:2222"
+    wait(lambda: target in [row["target"] for row in questions(world, asking)], 20)
+    world("policy", "approvals", "deny", asking, target)
+    assert one.exit_code() == 7
 
 
 def test_without_a_terminal_nothing_is_asked_there(world, asking):
     process = world.popen("run", asking, "--", "sh", "-c",
                           "nc -w 40 quiet.example 2222 < /dev/null; echo over")
     try:
-        wait(lambda: questions(world, asking), 20)
-        world("policy", "approvals", "deny", asking)
+        target = "quiet.example:2222"
+        wait(lambda: target in [row["target"] for row in questions(world, asking)], 20)
+        world("policy", "approvals", "deny", asking, target)
         out, err = process.communicate(timeout=30)
     finally:
         process.kill()
