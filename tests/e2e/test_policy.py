@@ -416,6 +416,23 @@ def test_a_key_answers_and_the_agents_screen_comes_back(world, asking, screen, k
     leave(one)
 
 
+def test_a_full_screen_program_is_drawn_anew(world, asking, screen):
+    """It does not draw again by itself: what comes back is the supervisor's picture."""
+    one = agent(world, screen, asking)
+    one.type("printf '\\033[?1049h\\033[2J\\033[5;10Hfull screen\\033[?25l'; "
+             "nc -w 40 full.example 2222 < /dev/null > /dev/null; read -n 1 key; "
+             "printf '\\033[?1049l\\033[?25h'; echo left with $key")
+    one.see(MARK, 20)
+    assert "full screen" not in one.text()
+    one.see(READY)
+    one.keys("d")
+    one.see("^         full screen")
+    one.keys("x")
+    one.see("left with x")
+    assert "full screen" not in one.text()
+    leave(one)
+
+
 def test_what_is_typed_ahead_is_no_answer(world, asking, screen):
     one = agent(world, screen, asking)
     one.type("nc -w 40 ahead.example 2222 < /dev/null; echo done")
