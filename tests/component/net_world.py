@@ -18,7 +18,7 @@ import time
 import net_port
 
 BUILD = os.environ.get("BAWN_BUILD", os.path.join(os.path.dirname(__file__), "../../build"))
-BINARY = os.path.join(BUILD, "src/net/bawn-net")
+BINARY = os.environ.get("BAWN_TEST_NET", os.path.join(BUILD, "src/net/bawn-net"))
 SANDBOX_UID = 61234
 CLONE_NEWNET = 0x40000000
 WAIT_SECONDS = 10
