@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """net_fixtures.py - fixtures for what runs bawn-net: `world` and `make`"""
 import os
+import socket
 
 import pytest
 
@@ -49,7 +50,12 @@ class Make:
     def listen(self, address, port, backlog=128):
         """A listening socket that the test serves itself."""
         sock = self.world.listen(address, port, backlog)
-        self.made.append(sock.close)
+
+        def end():
+            # Whoever waits in accept() would keep it alive.
+            sock.shutdown(socket.SHUT_RDWR)
+            sock.close()
+        self.made.append(end)
         return sock
 
     def program(self, argv, **kwargs):

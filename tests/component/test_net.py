@@ -275,7 +275,6 @@ def test_half_closed_connections_work(make):
     peer.close()
     assert stream.read_all() == b"answer"
     net.wait_log({"bytes_in": 6, "bytes_out": 8})
-    listener.close()
 
 
 def test_a_reset_goes_through(make):
@@ -293,7 +292,6 @@ def test_a_reset_goes_through(make):
     stream.close()
     with pytest.raises(ConnectionResetError):
         peer.recv(1)
-    listener.close()
 
 
 # -- limits
