@@ -4,6 +4,7 @@ import socket
 import ssl
 import threading
 
+import dns.flags
 import dns.message
 import dns.rdatatype
 import dns.rrset
@@ -21,7 +22,9 @@ class NameServer:
             sock.bind((address, 53))
             return sock
         self.table, self.asked, self.aliases = {}, [], {}
-        self.silent = False
+        self.silent = self.cut = False
+        self.by_tcp = 0
+        self.address = address
         self.sock = make.world.call(bind)
         self.sock.settimeout(0.1)
         self.stopping = False
@@ -40,8 +43,34 @@ class NameServer:
             name = question.name.to_text(omit_final_dot=True)
             kind = dns.rdatatype.to_text(question.rdtype)
             self.asked.append((name, kind))
-            if not self.silent:
-                self.sock.sendto(self.answer(query, name, kind).to_wire(), peer)
+            if self.silent:
+                continue
+            reply = self.answer(query, name, kind)
+            if self.cut:
+                reply = dns.message.make_response(query)
+                reply.flags |= dns.flags.TC
+            self.sock.sendto(reply.to_wire(), peer)
+
+    def serve_tcp(self, make):
+        listener = make.listen(self.address, 53)
+
+        def serve(sock):
+            while (size := sock.recv(2)):
+                query = dns.message.from_wire(sock.recv(int.from_bytes(size, "big")))
+                question = query.question[0]
+                wire = self.answer(query, question.name.to_text(omit_final_dot=True),
+                                   dns.rdatatype.to_text(question.rdtype)).to_wire()
+                self.by_tcp += 1
+                sock.sendall(len(wire).to_bytes(2, "big") + wire)
+
+        def accept():
+            try:
+                while True:
+                    sock, _ = listener.accept()
+                    threading.Thread(target=serve, args=(sock,), daemon=True).start()
+            except OSError:
+                pass
+        threading.Thread(target=accept, daemon=True).start()
 
     def answer(self, query, name, kind):
         reply = dns.message.make_response(query)

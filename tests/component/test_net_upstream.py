@@ -102,6 +102,17 @@ def test_new_servers_are_used_at_once(make):
     assert get(net) == 200
 
 
+def test_a_cut_answer_is_asked_for_again_by_tcp(make):
+    servers = NameServer(make)
+    servers.table = {"good.example": ["203.0.113.10"]}
+    servers.cut = True
+    servers.serve_tcp(make)
+    make.origin("203.0.113.10:80")
+    net = make.net("allow good.example", resolver=SERVERS)
+    assert get(net) == 200
+    assert servers.by_tcp > 0
+
+
 # -- several addresses
 
 def full(make, address, port):
@@ -175,6 +186,19 @@ def test_a_client_that_goes_while_it_is_connected(make):
     stream.close()
     net.wait_log({"reason": "the client went before the connection"})
     net.stop()
+
+
+def test_rules_that_change_while_it_is_connected(make):
+    """Row: E10. An address that is closed meanwhile is not used."""
+    listener = full(make, "203.0.113.10", 22)
+    net = make.net("allow good.example:22")
+    stream = net.connect("good.example:22")
+    net.port.poll()
+    assert net.rules("allow good.example:22\ndeny 203.0.113.10") is None
+    for _ in range(2):
+        listener.accept()[0].close()
+    assert stream.wait_closed() == 13
+    net.wait_log({"reason": "the name leads to a closed address", "verdict": "deny"})
 
 
 # -- proxies of the host
