@@ -78,10 +78,9 @@ static void cut(struct address_map *map, const struct address_number *start,
 		uint32_t range)
 {
 	uint32_t entry = range ? map->ranges[range - 1].entry : 0;
-	struct address_cut *last =
-		map->cut_count ? &map->cuts[map->cut_count - 1] : NULL;
+	struct address_cut *last = &map->cuts[map->cut_count - 1];
 
-	if (last && !is_less(&last->start, start))
+	if (!is_less(&last->start, start))
 		last->entry = entry;
 	else
 		map->cuts[map->cut_count++] =
@@ -101,14 +100,13 @@ static void cut_behind(struct address_map *map, uint32_t range)
 
 void address_map_finish(struct address_map *map)
 {
-	struct address_number zero = { 0 };
 	uint32_t open = 0;
 
 	if (map->count)
 		qsort(map->ranges, map->count, sizeof(*map->ranges),
 		      compare_ranges);
 	map->cuts = xcalloc(2 * map->count + 1, sizeof(*map->cuts));
-	cut(map, &zero, 0);
+	map->cut_count = 1; /* at 0, with nothing there */
 	for (uint32_t i = 0; i < map->count; i++) {
 		struct address_range *range = &map->ranges[i];
 

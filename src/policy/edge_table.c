@@ -44,7 +44,7 @@ static void grow(struct edge_table *table)
 	table->edges =
 		xrealloc(table->edges, table->room * sizeof(*table->edges));
 	table->mask = 2 * count - 1;
-	table->slots = xcalloc(2 * count, sizeof(*table->slots));
+	table->slots = xcalloc((size_t)count * 2, sizeof(*table->slots));
 	for (uint32_t i = 0; i < count; i++) {
 		if (old[i].mark)
 			place(table, old[i]);

@@ -32,7 +32,7 @@ static void release_nodes(struct path_nodes *nodes)
 
 static NOT_INLINE void grow_nodes(struct path_nodes *nodes)
 {
-	uint32_t *list = xmalloc(2 * nodes->capacity * sizeof(*list));
+	uint32_t *list = xmalloc((size_t)nodes->capacity * 2 * sizeof(*list));
 
 	memcpy(list, nodes->list, nodes->count * sizeof(*list));
 	release_nodes(nodes);

@@ -23,7 +23,7 @@ struct error;
 struct policy;
 struct policy_rule;
 
-#define POLICY_TEXT_MAX (16u * 1024 * 1024) /* of one source */
+#define POLICY_TEXT_MAX ((size_t)16 << 20) /* of one source */
 #define POLICY_RULES_MAX 65536
 #define POLICY_RULE_TEXT_SIZE 4096
 
