@@ -9,6 +9,7 @@ has as many domains in its ACL and its log on; tinyproxy has no rule at all.
 A tunnel is open when the origin's answer to a ClientHello came back.
 """
 import argparse
+import glob
 import os
 import re
 import shutil
@@ -112,6 +113,11 @@ class Tinyproxy(Proxy):
 
 class Squid(Proxy):
     name = "squid"
+
+    def stop(self):
+        super().stop()
+        for path in glob.glob(f"/dev/shm/bench{os.getpid()}-*"):
+            os.unlink(path)
 
     def command(self):
         with open(f"{self.folder}/domains", "w", encoding="utf-8") as file:

@@ -29,12 +29,14 @@
 #include "guest/steady.h"
 
 #define PORT_READ_BYTES 4096 /* what one read of the port can give */
-#define READS_PER_ROUND 128
+/* Of as many buffers as a packet of this machine holds bytes. */
+#define READS_AT_ONCE 16
+#define READS_PER_ROUND 8
 #define WRITES_PER_ROUND 16
 #define PORT_WRITE_BYTES (32u * 1024) /* of one request of the driver */
 #define LOST_MS 50
 #define BUSY_BYTES (32u * 1024)
-#define GATHER_NS 150000
+#define GATHER_NS 300000
 #define FILES_MAX (2 * NET_STREAMS_MAX)
 
 static const uint8_t zeros[NET_MARKER_BYTES];
@@ -205,7 +207,8 @@ static void use_input(struct net_relay *relay)
 	if (mux_input(&relay->mux, bytes, len, &err))
 		net_relay_cut(relay, err.text);
 	net_conn_flush(relay);
-	relay->busy = len >= BUSY_BYTES || mux_receiving(&relay->mux);
+	if (len >= BUSY_BYTES || mux_receiving(&relay->mux))
+		relay->busy = true;
 	if (relay->state == NET_DEAF)
 		begin_deaf(relay);
 	else
@@ -230,25 +233,22 @@ static void on_port_again(struct timer *timer)
 }
 
 /* The driver gives one buffer to each piece: many of them with one call. */
-static bool read_port(struct net_relay *relay)
+static ssize_t read_port(struct net_relay *relay)
 {
-	struct iovec iov[READS_PER_ROUND];
+	struct iovec iov[READS_AT_ONCE];
 	size_t room;
 	uint8_t *to = net_input_room(&relay->in, &room);
 	ssize_t n;
 
-	for (int i = 0; i < READS_PER_ROUND; i++)
+	for (int i = 0; i < READS_AT_ONCE; i++)
 		iov[i] = (struct iovec){ to + (size_t)i * PORT_READ_BYTES,
 					 PORT_READ_BYTES };
-	n = readv(relay->port.fd, iov, READS_PER_ROUND);
-	if (n < 0 && (errno == EAGAIN || errno == EINTR))
-		return false;
-	if (n <= 0) {
+	n = readv(relay->port.fd, iov, READS_AT_ONCE);
+	if (n > 0)
+		net_input_added(&relay->in, (size_t)n);
+	else if (n == 0 || (errno != EAGAIN && errno != EINTR))
 		lost(relay);
-		return false;
-	}
-	net_input_added(&relay->in, (size_t)n);
-	return true;
+	return n;
 }
 
 static unsigned known_markers(const struct net_shared *shared,
@@ -264,14 +264,16 @@ static unsigned known_markers(const struct net_shared *shared,
 	return count;
 }
 
-static void receive(struct net_relay *relay)
+/* True when there may be more. */
+static bool receive_some(struct net_relay *relay)
 {
 	uint8_t known[NET_MARKERS][NET_MARKER_BYTES];
 	uint8_t marker[NET_MARKER_BYTES];
 	unsigned count = known_markers(relay->shared, known);
+	ssize_t n = read_port(relay);
 
-	if (!read_port(relay))
-		return;
+	if (n <= 0)
+		return false;
 	if (!net_input_marker(&relay->in, known, count, marker)) {
 		use_input(relay);
 		/*
@@ -281,10 +283,17 @@ static void receive(struct net_relay *relay)
 		count = known_markers(relay->shared, known);
 		if (relay->state != NET_DEAF ||
 		    !net_input_marker(&relay->in, known, count, marker))
-			return;
+			return n == READS_AT_ONCE * PORT_READ_BYTES;
 	}
 	memcpy(relay->shared->owed, marker, sizeof(marker));
 	begin_epoch(relay, marker);
+	return false;
+}
+
+static void receive(struct net_relay *relay)
+{
+	for (int i = 0; i < READS_PER_ROUND && receive_some(relay); i++)
+		;
 }
 
 static void refill(struct net_relay *relay)
@@ -352,7 +361,7 @@ static int prepare(struct net_relay *relay, const int fds[NET_RELAY_FDS])
 		return -1;
 	}
 	list_init(&relay->conns);
-	net_input_init(&relay->in, READS_PER_ROUND * PORT_READ_BYTES);
+	net_input_init(&relay->in, READS_AT_ONCE * PORT_READ_BYTES);
 	relay->out = xmalloc(PORT_WRITE_BYTES);
 	relay->port_again = (struct timer){ .name = "port again",
 					    .on_fire = on_port_again };

@@ -42,6 +42,8 @@ struct connecting {
 	struct connected result;
 };
 
+static const char closed_address[] = "the name leads to a closed address";
+
 static void release(struct connecting *self)
 {
 	lookup_cancel(self->lookup);
@@ -107,6 +109,20 @@ static void on_handshake(void *ctx, struct end *end, const char *why)
 	finish(self);
 }
 
+/* The host's proxy is the host's own choice: any address will do. */
+static bool may_use(const struct connecting *self,
+		    const struct address *address)
+{
+	struct policy_verdict verdict;
+
+	if (self->by_proxy || !self->target.name || self->target.is_host)
+		return true;
+	verdict = policy_decide_resolved(self->gate->config->policy,
+					 self->target.name, address,
+					 self->target.port);
+	return verdict.answer == POLICY_ALLOW;
+}
+
 static void won(struct connecting *self, size_t index)
 {
 	struct end *end = TAKE_PTR(self->tries[index]);
@@ -116,9 +132,19 @@ static void won(struct connecting *self, size_t index)
 	for (size_t i = 0; i < self->count; i++)
 		end_close(TAKE_PTR(self->tries[i]), 0);
 	deadline_stop(&self->next_address);
+	self->result.address = self->by_proxy ? (struct address){ 0 }
+					      : self->candidates[index];
+	/* The rules may have changed while it was being made. */
+	if (!may_use(self, &self->candidates[index])) {
+		end_close(end, ECONNRESET);
+		self->result.denied = true;
+		self->result.code = EACCES;
+		self->result.reason = closed_address;
+		finish(self);
+		return;
+	}
 	if (!self->by_proxy) {
 		self->result.end = end;
-		self->result.address = self->candidates[index];
 		finish(self);
 		return;
 	}
@@ -203,20 +229,6 @@ static void on_next_address(struct deadline *deadline)
 	try_next(CONTAINER_OF(deadline, struct connecting, next_address));
 }
 
-/* The host's proxy is the host's own choice: any address will do. */
-static bool may_use(const struct connecting *self,
-		    const struct address *address)
-{
-	struct policy_verdict verdict;
-
-	if (self->by_proxy)
-		return true;
-	verdict = policy_decide_resolved(self->gate->config->policy,
-					 self->target.name, address,
-					 self->target.port);
-	return verdict.answer == POLICY_ALLOW;
-}
-
 static void use_addresses(struct connecting *self,
 			  const struct address *addresses, size_t count)
 {
@@ -230,7 +242,7 @@ static void use_addresses(struct connecting *self,
 	}
 	self->result.denied = true;
 	self->result.address = addresses[0];
-	fail_soon(self, EACCES, "the name leads to a closed address");
+	fail_soon(self, EACCES, closed_address);
 }
 
 static void on_lookup(void *ctx, const struct address *addresses, size_t count,

@@ -6,7 +6,8 @@
 
 #include <string.h>
 
-/* One read: more would keep other connections waiting. */
+/* A first read takes little memory, those after a full one fewer calls. */
+#define FIRST_READ_BYTES (16u * 1024)
 #define READ_BYTES (128u * 1024)
 
 void end_fill(struct end *end)
@@ -110,14 +111,15 @@ static size_t move_buffered(struct end *from, struct end *to,
 }
 
 /* From the socket's buffer in the kernel to where it leaves from. */
-static size_t move_directly(struct end *from, struct end *to)
+static size_t move_directly(struct end *from, struct end *to, size_t want)
 {
 	struct iovec iov[2];
-	int count = to->finished || to->error
-			    ? 0
-			    : to->ops->room(to, READ_BYTES, iov);
 	ssize_t n;
+	int count;
 
+	if (!from->ops->readable(from) || to->finished || to->error)
+		return 0;
+	count = to->ops->room(to, want, iov);
 	if (!count)
 		return 0;
 	n = from->ops->read(from, iov, count);
@@ -125,13 +127,13 @@ static size_t move_directly(struct end *from, struct end *to)
 	return n > 0 ? (size_t)n : 0;
 }
 
-static size_t move_some(struct end *from, struct end *to)
+static size_t move_some(struct end *from, struct end *to, size_t want)
 {
 	struct iovec iov[2];
 	int count = end_peek(from, iov);
 
 	if (!count && from->ops->read && to->ops->room)
-		return move_directly(from, to);
+		return move_directly(from, to, want);
 	if (!count && from->ops->fill && end_space(to)) {
 		end_fill(from);
 		count = end_peek(from, iov);
@@ -145,7 +147,8 @@ size_t end_move(struct end *from, struct end *to, size_t budget)
 	size_t moved = 0, part;
 
 	do {
-		part = move_some(from, to);
+		part = move_some(from, to,
+				 moved ? READ_BYTES : FIRST_READ_BYTES);
 		moved += part;
 	} while (part && moved < budget);
 	if (from->eof && !from->error && !end_peek(from, iov))

@@ -31,6 +31,7 @@ struct end_ops {
 	int (*peek)(const struct end *end, struct iovec iov[2]);
 	void (*take)(struct end *end, size_t len);
 	/* Past the buffer, which is empty; NULL: it cannot. As readv(). */
+	bool (*readable)(const struct end *end);
 	ssize_t (*read)(struct end *end, const struct iovec *iov, int count);
 	size_t (*space)(const struct end *end);
 	size_t (*write)(struct end *end, const void *bytes, size_t len);

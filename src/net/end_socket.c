@@ -96,13 +96,18 @@ static void unpause(struct end_socket *self)
 		fail(self, ENOMEM);
 }
 
+static bool socket_readable(const struct end *end)
+{
+	return socket_of(end)->readable && !end->eof && !end->error;
+}
+
 static ssize_t socket_read(struct end *end, const struct iovec *iov, int count)
 {
 	struct end_socket *self = socket_of(end);
 	size_t wanted = 0;
 	ssize_t n;
 
-	if (!self->readable || end->eof || end->error)
+	if (!socket_readable(end))
 		return 0;
 	unpause(self);
 	for (int i = 0; i < count; i++)
@@ -214,6 +219,7 @@ static const struct end_ops socket_ops = {
 	.fill = socket_fill,
 	.peek = socket_peek,
 	.take = socket_take,
+	.readable = socket_readable,
 	.read = socket_read,
 	.space = socket_space,
 	.write = socket_write,

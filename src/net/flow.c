@@ -87,10 +87,14 @@ void flow_deny(struct flow *flow, const char *reason)
 
 void flow_shed(struct flow *flow)
 {
-	if (flow->state != FLOW_HTTP)
-		flow_log(flow, AUDIT_ALLOW, "too much in buffers");
+	static const char reason[] = "too much in buffers";
+
+	if (flow->state == FLOW_HTTP)
+		http_log_end(flow->http, reason);
 	else
-		http_log_end(flow->http, "too much in buffers");
+		flow_log(flow,
+			 flow->state == FLOW_TUNNEL ? AUDIT_ALLOW : AUDIT_DENY,
+			 reason);
 	flow_close(flow, ENOBUFS);
 }
 

@@ -57,8 +57,9 @@ static void before_wait(void *ctx)
 	struct gate *gate = ctx;
 
 	shed(gate);
-	audit_flush(&gate->audit);
+	/* A flow may end because its last byte left: then there is a line. */
 	port_flush(&gate->port);
+	audit_flush(&gate->audit);
 }
 
 static void init_deadlines(struct gate *gate)

@@ -93,6 +93,9 @@ static void client_head(struct http_client *base,
 	if (response->is_tunnel) {
 		flags = HTTP1_UPGRADE;
 	} else if (!response->is_interim) {
+		/* Answered before its body was read: that would be next. */
+		if (self->state == HTTP1_CLIENT_HELD && self->has_body)
+			self->keep = false;
 		choose_framing(self, response);
 		if (!self->keep)
 			flags = HTTP1_CLOSE;
@@ -202,6 +205,7 @@ static bool read_head(struct http1_client *self)
 	self->head_len = (size_t)head;
 	self->minor = request.minor;
 	self->keep = request.keep_alive;
+	self->has_body = request.body.kind != HTTP_BODY_NONE;
 	self->state = HTTP1_CLIENT_HELD;
 	exchange_begin(&self->http->exchange);
 	return true;

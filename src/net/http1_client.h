@@ -25,8 +25,9 @@ struct http1_client {
 	size_t head_len; /* of the request that is held */
 	struct http1_body body;
 	uint8_t minor;
-	bool keep;    /* the client goes on after this exchange */
-	bool chunked; /* so the response's body is written */
+	bool keep;     /* the client goes on after this exchange */
+	bool has_body; /* the request that is held has one */
+	bool chunked;  /* so the response's body is written */
 };
 
 void http1_client_init(struct http1_client *client, struct http *http);

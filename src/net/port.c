@@ -16,8 +16,10 @@
 #include "net/limit.h"
 
 #define IN_BYTES (256u * 1024)
-#define OUT_BYTES (256u * 1024)
-#define WRITES_PER_ROUND 4
+/* Small frames are collected; a large one leaves from where it lies. */
+#define OUT_BYTES (32u * 1024)
+#define LARGE_BYTES (8u * 1024)
+#define WRITES_PER_ROUND 32
 
 static void give_up(struct port *port, const char *why)
 {
@@ -59,7 +61,7 @@ static const struct mux_ops mux_ops = { .on_message = on_message,
 					.on_stream = on_stream,
 					.on_marker = on_marker };
 
-static void wait_for_more(struct port *port)
+static void wait_for_more(struct port *port, bool more)
 {
 	bool full = mux_backlog(&port->mux) > LIMIT_BACKLOG;
 
@@ -67,40 +69,74 @@ static void wait_for_more(struct port *port)
 		      (full ? 0U : EPOLLIN) | (port->out_len ? EPOLLOUT : 0U));
 }
 
-/* False: the rest of the buffer waits for the reader. */
-static bool write_out(struct port *port)
+/* What a write returned; -1: the reader is not there now. */
+static ssize_t check_write(struct port *port, ssize_t n)
 {
-	while (port->out_len) {
-		ssize_t n = write(port->source.fd, port->out + port->out_start,
-				  port->out_len);
+	if (n < 0 && errno == EINTR)
+		return 0;
+	if (n < 0 && errno != EAGAIN)
+		give_up(port, NULL);
+	return n;
+}
 
-		if (n < 0 && errno == EINTR)
-			continue;
-		if (n < 0 && errno == EAGAIN)
-			return false;
-		if (n < 0) {
-			give_up(port, NULL);
-			return false;
-		}
-		port->out_start += (size_t)n;
-		port->out_len -= (size_t)n;
-	}
-	port->out_start = 0;
+static bool write_collected(struct port *port)
+{
+	ssize_t n = check_write(port, write(port->source.fd,
+					    port->out + port->out_start,
+					    port->out_len));
+
+	if (n < 0)
+		return false;
+	port->out_start += (size_t)n;
+	port->out_len -= (size_t)n;
 	return true;
+}
+
+static bool write_frame(struct port *port, const struct iovec *iov, int count)
+{
+	ssize_t n = check_write(port, writev(port->source.fd, iov, count));
+
+	if (n < 0)
+		return false;
+	mux_sent(&port->mux, (size_t)n);
+	return true;
+}
+
+static size_t length_of(const struct iovec *iov, int count)
+{
+	size_t len = 0;
+
+	for (int i = 0; i < count; i++)
+		len += iov[i].iov_len;
+	return len;
 }
 
 void port_flush(struct port *port)
 {
-	for (int i = 0; i < WRITES_PER_ROUND && !port->ended; i++) {
-		if (!write_out(port))
-			break;
-		port->out_len =
-			mux_output_copy(&port->mux, port->out, OUT_BYTES);
-		if (!port->out_len)
-			break;
+	bool good = true, more = true;
+
+	for (int i = 0; i < WRITES_PER_ROUND && good && more; i++) {
+		struct iovec iov[3];
+		int count;
+
+		if (port->ended)
+			return;
+		if (port->out_len) {
+			good = write_collected(port);
+			continue;
+		}
+		count = mux_output(&port->mux, iov);
+		more = count > 0;
+		if (length_of(iov, count) >= LARGE_BYTES) {
+			good = write_frame(port, iov, count);
+		} else if (more) {
+			port->out_start = 0;
+			port->out_len = mux_output_copy(&port->mux, port->out,
+							OUT_BYTES);
+		}
 	}
 	if (!port->ended)
-		wait_for_more(port);
+		wait_for_more(port, more);
 }
 
 static void on_event(struct source *source, uint32_t events)

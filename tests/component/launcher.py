@@ -9,7 +9,8 @@ import time
 
 from fuse_client import FAR, TOP, Files
 
-BINARY = os.path.join(TOP, os.environ.get("BAWN_BUILD", "build"), "src/launch/bawn-launch")
+BINARY = os.environ.get("BAWN_TEST_LAUNCH", os.path.join(
+    TOP, os.environ.get("BAWN_BUILD", "build"), "src/launch/bawn-launch"))
 
 
 def wait(fact, seconds=10):
@@ -80,7 +81,9 @@ class Launch:
             os.closerange(FAR, FAR + len(given))
         self.process = subprocess.Popen([*prefix, binary], preexec_fn=place, close_fds=False,
                                         stdin=subprocess.DEVNULL, stderr=subprocess.PIPE,
-                                        env={"PATH": "/usr/sbin:/usr/bin:/sbin:/bin", "ASAN_OPTIONS": "detect_leaks=0"})
+                                        env={"PATH": "/usr/sbin:/usr/bin:/sbin:/bin",
+                                             "ASAN_OPTIONS": os.environ.get(
+                                                 "ASAN_OPTIONS", "detect_leaks=0")})
         for end in (channel, theirs, net_theirs):
             end.close()
         os.close(message)

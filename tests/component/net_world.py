@@ -15,6 +15,8 @@ import subprocess
 import threading
 import time
 
+import dns.message
+
 import net_port
 
 BUILD = os.environ.get("BAWN_BUILD", os.path.join(os.path.dirname(__file__), "../../build"))
@@ -22,6 +24,7 @@ BINARY = os.environ.get("BAWN_TEST_NET", os.path.join(BUILD, "src/net/bawn-net")
 SANDBOX_UID = 61234
 CLONE_NEWNET = 0x40000000
 WAIT_SECONDS = 10
+CERTIFICATES = "/etc/ssl/certs/ca-certificates.crt"
 
 PUBLIC = ["203.0.113.1/24", "10.1.2.3/24", "192.168.7.7/24", "169.254.169.254/32",
           "100.64.1.1/32", "198.51.100.1/24"]
@@ -111,6 +114,7 @@ class Net:
             "addresses": [], "published": [], "sockets": [],
         }
         self.settings.update(settings)
+        self.trust = None       # a file in the place of the host's certificates
         self.packets = []
         self.started = False
         self.host_end, self.guest_end = socket.socketpair()
@@ -126,9 +130,12 @@ class Net:
         moves = " ".join(f"{3 + i}<&{fd}" for i, fd in enumerate(fds))
         closes = " ".join(f"{fd}<&-" for fd in fds if fd > 7)
         self.errors = open(f"{self.folder}/errors", "ab")
+        words = ["/bin/bash", "-c", f'exec "$0" {moves} {closes}', BINARY]
+        if self.trust:
+            words[2] = f'mount --bind "{self.trust}" {CERTIFICATES} && ' + words[2]
+            words = ["unshare", "-m", "--propagation", "private", *words]
         self.process = self.world.spawn(
-            ["/bin/bash", "-c", f'exec "$0" {moves} {closes}', BINARY],
-            pass_fds=fds, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL,
+            words, pass_fds=fds, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL,
             stderr=self.errors, env={"PATH": "/usr/bin:/bin"})
         for fd in [config, *files]:
             os.close(fd)
@@ -152,6 +159,18 @@ class Net:
         self.start(hello=False)
         self.port.pump(lambda: self.port.welcome, WAIT_SECONDS, "WELCOME")
         self.packet("welcomed")
+
+    # -- a program in the guest
+
+    def address_of(self, name):
+        """What its resolver says; None: nothing."""
+        query = dns.message.make_query(name, "A").to_wire()
+        answer = dns.message.from_wire(self.port.answer(self.port.ask(query)))
+        return answer.answer[0][0].address if answer.answer else None
+
+    def connect(self, target):
+        host, _, port = target.rpartition(":")
+        return self.port.open(self.address_of(host), int(port))
 
     # -- the launcher's end
 
