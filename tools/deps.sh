@@ -15,7 +15,8 @@ libarchive-dev libext2fs-dev comerr-dev libssl-dev scdoc'
 run='qemu-system-x86 mmdebstrap e2fsprogs busybox-static kmod uidmap
 fakechroot fakeroot ca-certificates'
 test='python3 python3-pytest tmux util-linux procps mount git clang-format
-codespell shellcheck qemu-utils musl-tools cpio zstd lz4 xz-utils bzip2'
+codespell shellcheck qemu-utils musl-tools cpio zstd lz4 xz-utils bzip2
+iproute2 nftables'
 bench='python3 runsc e2fsprogs qemu-system-x86 qemu-system-common qemu-utils ripgrep git'
 lint='clang libclang-rt-14-dev clang-format clang-tidy cppcheck codespell shellcheck'
 
