@@ -45,6 +45,10 @@ def place(fd):
     os.closerange(4, 100)
 
 
+class NoRules(Exception):
+    """This machine's kernel knows no such packet rules."""
+
+
 class Namespace:
     """A network namespace that lives as long as its process."""
 
@@ -106,6 +110,8 @@ class NetMachine:
     def next_pid(self):
         assert select.select([self.relay.stdout], [], [], 20)[0], "no relay"
         line = self.relay.stdout.readline()
+        if not line and self.relay.wait(timeout=10) == 77:
+            raise NoRules
         assert line, f"the relay ended: {self.relay.wait(timeout=10)}"
         return int(line)
 
