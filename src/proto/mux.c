@@ -9,6 +9,7 @@
  */
 #include "proto/mux.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -27,13 +28,15 @@
 const struct mux_limits mux_control_limits = {
 	.streams_max = 256,
 	.message_max = FRAME_MESSAGE_MAX,
+	.window = MUX_WINDOW,
 	.grant_bytes = MUX_WINDOW / 4, /* few WINDOW frames, no pause */
 };
 
 const struct mux_limits mux_net_limits = {
 	.streams_max = NET_STREAMS_MAX,
 	.message_max = NET_MESSAGE_MAX,
-	.grant_bytes = MUX_WINDOW / 2, /* a write to the port is dear */
+	.window = NET_WINDOW,
+	.grant_bytes = NET_WINDOW / 4, /* a write to the port is dear */
 };
 
 void mux_init(struct mux *mux, const struct mux_limits *limits,
@@ -201,11 +204,12 @@ struct mux_stream *mux_stream_open(struct mux *mux, uint32_t id, void *owner)
 	    mux_stream_find(mux, id))
 		return NULL;
 	stream = xcalloc(1, sizeof(*stream));
-	*stream = (struct mux_stream){
-		.id = id, .owner = owner, .mux = mux, .may_send = MUX_WINDOW
-	};
-	ring_init(&stream->in, MUX_WINDOW);
-	ring_init(&stream->out, MUX_WINDOW);
+	*stream = (struct mux_stream){ .id = id,
+				       .owner = owner,
+				       .mux = mux,
+				       .may_send = mux->limits.window };
+	ring_init(&stream->in, mux->limits.window);
+	ring_init(&stream->out, mux->limits.window);
 	list_init(&stream->marked);
 	list_init(&stream->ready);
 	list_init(&stream->due);
@@ -279,6 +283,17 @@ void mux_stream_take(struct mux_stream *stream, size_t len)
 	ring_trim(&stream->in);
 	mux_count_memory(stream);
 	mux_note_taken(stream, len);
+}
+
+void mux_stream_give_back(struct mux_stream *stream, const void *bytes,
+			  size_t len)
+{
+	assert(!stream->in.len && len <= stream->ungranted);
+	ring_write(&stream->in, bytes, len);
+	mux_count_memory(stream);
+	stream->ungranted -= (uint32_t)len;
+	if (stream->ungranted < stream->mux->limits.grant_bytes)
+		list_remove(&stream->due);
 }
 
 void mux_stream_eof(struct mux_stream *stream)

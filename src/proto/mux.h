@@ -9,7 +9,7 @@
  * Each stream has a window in each direction. A sender never has more than
  * the granted window under way, so one stalled reader holds up its own stream
  * and no other, and the memory of an end is bounded by
- * streams * 2 * MUX_WINDOW + messages. Messages go before data; streams with
+ * streams * 2 windows + messages. Messages go before data; streams with
  * something to send take turns.
  */
 #pragma once
@@ -24,7 +24,7 @@
 #include "base/ring.h"
 #include "proto/frame.h"
 
-#define MUX_WINDOW (256u * 1024)
+#define MUX_WINDOW (256u * 1024)        /* of the control port */
 #define MUX_MESSAGES_MAX (1024u * 1024) /* queued outgoing message bytes */
 #define MUX_MARKER_BYTES 32
 
@@ -34,6 +34,7 @@ struct mux_stream;
 struct mux_limits {
 	unsigned streams_max;
 	uint32_t message_max; /* bytes of one message, both ways */
+	uint32_t window;      /* bytes, of each stream and direction */
 	uint32_t grant_bytes; /* taken before they are granted again */
 	/* Where the peer chooses ids: so that it cannot choose them badly. */
 	uint32_t hash_seed;
@@ -62,7 +63,8 @@ struct mux_ops {
 	/*
 	 * May be NULL. DATA came while `in` is empty: returns how many of the
 	 * bytes it could pass on at once; they count as taken. The rest goes
-	 * into `in`, and on_stream follows.
+	 * into `in`, and on_stream follows. Who collects bytes to pass them on
+	 * together takes all, and gives back what is left over.
 	 */
 	size_t (*on_data)(void *ctx, struct mux_stream *stream,
 			  const uint8_t *bytes, size_t len);
@@ -176,6 +178,8 @@ size_t mux_output_copy(struct mux *mux, void *bytes, size_t size);
  * the two ends may do that.
  */
 size_t mux_backlog(const struct mux *mux);
+/* Whose DATA frame has begun to arrive, and its rest is on the way; or NULL. */
+const struct mux_stream *mux_receiving(const struct mux *mux);
 
 /*
  * -1 when more than MUX_MESSAGES_MAX bytes are waiting: the peer is stuck.
@@ -202,6 +206,12 @@ int mux_stream_room(struct mux_stream *stream, size_t want,
 void mux_stream_filled(struct mux_stream *stream, size_t len);
 /* len bytes of `in` were used: consumes them and grants window again. */
 void mux_stream_take(struct mux_stream *stream, size_t len);
+/*
+ * The opposite, for the last len bytes that on_data has taken: they are put
+ * into `in` after all, and must lie elsewhere. `in` is empty.
+ */
+void mux_stream_give_back(struct mux_stream *stream, const void *bytes,
+			  size_t len);
 /* No more writes; EOF follows the last byte of `out`. */
 void mux_stream_eof(struct mux_stream *stream);
 /*

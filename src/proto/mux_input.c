@@ -93,8 +93,8 @@ static int begin_data(struct mux *mux, const struct frame *frame,
 
 	if (stream && stream->peer_eof)
 		return broken(mux, err, "DATA after EOF");
-	if (stream &&
-	    frame->len > MUX_WINDOW - stream->in.len - stream->ungranted)
+	if (stream && frame->len > mux->limits.window - stream->in.len -
+					   stream->ungranted)
 		return broken(mux, err, "DATA beyond the window");
 	mux->receiving = stream;
 	mux->data_left = frame->len;
@@ -106,7 +106,7 @@ static int receive_window(struct mux *mux, struct mux_stream *stream,
 {
 	if (grant == 0)
 		return broken(mux, err, "empty WINDOW");
-	if (grant > MUX_WINDOW - stream->may_send)
+	if (grant > mux->limits.window - stream->may_send)
 		return broken(mux, err, "WINDOW over the maximum");
 	stream->may_send += grant;
 	mux_update_ready(stream);
@@ -236,6 +236,11 @@ static long receive(struct mux *mux, const uint8_t *bytes, size_t len,
 	if (mux->input.len > 0)
 		return continue_frame(mux, bytes, len, err);
 	return begin_frame(mux, bytes, len, err);
+}
+
+const struct mux_stream *mux_receiving(const struct mux *mux)
+{
+	return mux->data_left > 0 ? mux->receiving : NULL;
 }
 
 int mux_input(struct mux *mux, const void *bytes, size_t len, struct error *err)

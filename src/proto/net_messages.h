@@ -23,6 +23,7 @@
 #define NET_SOCKETS_MAX 16
 #define NET_MESSAGE_MAX 8192 /* of one encoded message */
 #define NET_STREAMS_MAX 16384
+#define NET_WINDOW (1024u * 1024)
 /* So many bytes 0xff, and the server has met something that is no frame. */
 #define NET_CUT_BYTES 40960
 

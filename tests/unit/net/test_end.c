@@ -14,6 +14,7 @@
 #include "lib/tap.h"
 #include "net/limit.h"
 #include "proto/mux.h"
+#include "proto/net_messages.h"
 #include "wire/address.h"
 
 static struct loop *loop;
@@ -238,8 +239,8 @@ static void a_full_stream_stops_the_socket(void)
 		CHECK(write(peer, block, sizeof(block)) == sizeof(block));
 		step();
 		moved += end_move(socket_end, stream_end, SIZE_MAX);
-	} while (moved > before && moved < 4 * MUX_WINDOW);
-	CHECK(moved == MUX_WINDOW && end_space(stream_end) == 0);
+	} while (moved > before && moved < 4 * NET_WINDOW);
+	CHECK(moved == NET_WINDOW && end_space(stream_end) == 0);
 	events = 0;
 	for (int i = 0; i < 5; i++)
 		step();

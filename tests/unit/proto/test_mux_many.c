@@ -17,6 +17,7 @@ enum { STREAMS = 16384 };
 static const struct mux_limits many = {
 	.streams_max = STREAMS,
 	.message_max = 8192,
+	.window = MUX_WINDOW,
 	.grant_bytes = MUX_WINDOW / 2,
 	.hash_seed = 0x5eed5eed,
 };
@@ -184,6 +185,32 @@ static void what_the_user_does_not_take_goes_into_the_ring(void)
 	mux_release(&seen.mux);
 }
 
+static void what_was_taken_too_early_is_given_back(void)
+{
+	static uint8_t bytes[FRAME_DATA_MAX];
+	struct seen seen;
+	struct mux_stream *stream;
+	struct frame frame;
+	uint32_t value = 0;
+
+	start_with(&seen, &many);
+	stream = mux_stream_open(&seen.mux, 1, NULL);
+	for (unsigned i = 0; i < 4; i++)
+		CHECK(!input(&seen, FRAME_DATA, 1, bytes, sizeof(bytes)));
+	/* Half the window was taken: it would be granted now. */
+	mux_stream_give_back(stream, "rest", 4);
+	CHECK(stream->in.len == 4 && mux_memory(&seen.mux) == 4096);
+	CHECK(!output(&seen, &frame, NULL));
+	mux_stream_take(stream, 4);
+	CHECK(output(&seen, &frame, &value) && value == 4 * FRAME_DATA_MAX);
+	/* All of it: nothing is due any more. */
+	CHECK(!input(&seen, FRAME_DATA, 1, "abcd", 4));
+	mux_stream_give_back(stream, "abcd", 4);
+	CHECK(stream->ungranted == 0 && stream->in.len == 4);
+	CHECK(!output(&seen, &frame, NULL));
+	mux_release(&seen.mux);
+}
+
 static void a_stream_that_was_not_opened_is_refused(void)
 {
 	struct seen seen;
@@ -198,6 +225,51 @@ static void a_stream_that_was_not_opened_is_refused(void)
 	/* What the peer sent before it heard of that is dropped. */
 	CHECK(!input(&seen, FRAME_DATA, 9, "x", 1));
 	CHECK(!output(&seen, &frame, NULL));
+	mux_release(&seen.mux);
+}
+
+static void a_begun_frame_is_known(void)
+{
+	struct frame data = { FRAME_DATA, 1, 4 };
+	uint8_t bytes[FRAME_HEADER_BYTES + 4] = { 0 };
+	struct seen seen;
+	struct mux_stream *stream;
+	struct error err;
+
+	start_with(&seen, &many);
+	stream = mux_stream_open(&seen.mux, 1, NULL);
+	frame_encode(&data, bytes);
+	CHECK(!mux_receiving(&seen.mux));
+	CHECK(mux_input(&seen.mux, bytes, 14, &err) == 0);
+	CHECK(mux_receiving(&seen.mux) == stream);
+	CHECK(mux_input(&seen.mux, bytes + 14, 2, &err) == 0);
+	CHECK(!mux_receiving(&seen.mux));
+	mux_release(&seen.mux);
+}
+
+static void the_window_is_a_limit_too(void)
+{
+	static const struct mux_limits small = { .streams_max = 4,
+						 .message_max = 100,
+						 .window = 1000,
+						 .grant_bytes = 500 };
+	static const uint8_t bytes[1001];
+	struct seen seen;
+	struct mux_stream *stream;
+	struct frame frame;
+
+	start_with(&seen, &small);
+	taken_at_once = 0;
+	stream = mux_stream_open(&seen.mux, 1, NULL);
+	CHECK(mux_stream_write(stream, bytes, sizeof(bytes)) == 1000);
+	CHECK(output(&seen, &frame, NULL) && frame.len == 1000);
+	CHECK(input_u32(&seen, FRAME_WINDOW, 1, 1000) == 0);
+	CHECK(input(&seen, FRAME_DATA, 1, bytes, 1000) == 0);
+	CHECK(input(&seen, FRAME_DATA, 1, bytes, 1) == -1);
+	mux_release(&seen.mux);
+	start_with(&seen, &small);
+	mux_stream_open(&seen.mux, 1, NULL);
+	CHECK(input_u32(&seen, FRAME_WINDOW, 1, 1) == -1);
 	mux_release(&seen.mux);
 }
 
@@ -283,6 +355,9 @@ int main(void)
 	RUN(windows_go_to_those_that_took);
 	RUN(a_longer_message_breaks);
 	RUN(what_the_user_does_not_take_goes_into_the_ring);
+	RUN(what_was_taken_too_early_is_given_back);
+	RUN(a_begun_frame_is_known);
+	RUN(the_window_is_a_limit_too);
 	RUN(a_stream_that_was_not_opened_is_refused);
 	RUN(passed_on_bytes_count_against_the_window);
 	RUN(a_user_may_close_or_release_while_it_takes);
