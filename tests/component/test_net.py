@@ -121,7 +121,7 @@ def test_data_beyond_the_window_ends_it(make):
     net = make.net("", ask_ms=30000)
     stream = net.connect("good.example:22")
     net.packet("ask")  # held: nothing is taken
-    for _ in range(9):
+    for _ in range(net_port.WINDOW_BYTES // 32768 + 1):
         net.port.frame(net_port.DATA, stream.number, b"x" * 32768)
     with pytest.raises(net_port.Gone):
         net.port.pump(lambda: net.process.poll() is not None, 10)
@@ -348,7 +348,7 @@ def test_memory_is_bounded_and_the_heaviest_go(make):
     working = net.connect("good.example:23")
     working.wait_opened()
     # Held, each with all that it may send.
-    streams = [net.connect("good.example:22") for _ in range(400)]
+    streams = [net.connect("good.example:22") for _ in range(200)]
     for stream in streams:
         if stream.code is None:
             stream.send(b"x" * net_port.WINDOW_BYTES)
