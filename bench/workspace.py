@@ -20,6 +20,7 @@ import tempfile
 import common
 
 sys.path.insert(0, f"{common.TOP}/bench/lib")
+sys.path.insert(0, f"{common.TOP}/tests/lib")
 import trees  # noqa: E402
 from plain_machine import VIRTIOFSD, Blueprint, PlainMachine  # noqa: E402
 
@@ -307,7 +308,7 @@ def main():
 def measure_all(bench, rows, only, options):
     writing = [row for row in rows if row.name in WRITING]
     if {"disk", "virtiofsd"} & set(only):
-        bench.blueprint = Blueprint()
+        bench.blueprint = Blueprint(common, "virtiofs")
     jobs = []
     if "host" in only:
         jobs.append((Host(bench), rows))

@@ -57,6 +57,9 @@ struct loop {
 	signal_fn *on_signal;
 	void *signal_ctx;
 
+	round_fn *before_wait; /* NULL: nobody asked */
+	void *before_wait_ctx;
+
 	void **deferred; /* owned, and so is each entry */
 	size_t deferred_count, deferred_capacity;
 	bool stopped;
@@ -321,6 +324,12 @@ int loop_signals(struct loop *loop, const sigset_t *set, signal_fn *on_signal,
 	return 0;
 }
 
+void loop_before_wait(struct loop *loop, round_fn *fn, void *ctx)
+{
+	loop->before_wait = fn;
+	loop->before_wait_ctx = ctx;
+}
+
 void loop_defer_free(struct loop *loop, void *memory)
 {
 	if (!memory)
@@ -373,9 +382,12 @@ static void dispatch(struct loop *loop, const struct epoll_event *event)
 int loop_step(struct loop *loop, int timeout_ms, struct error *err)
 {
 	struct epoll_event events[EVENTS_PER_ROUND];
-	int count = epoll_wait(loop->epoll_fd, events, EVENTS_PER_ROUND,
-			       timeout_ms);
+	int count;
 
+	if (loop->before_wait)
+		loop->before_wait(loop->before_wait_ctx);
+	count = epoll_wait(loop->epoll_fd, events, EVENTS_PER_ROUND,
+			   timeout_ms);
 	if (count < 0 && errno != EINTR)
 		return error_set(err, errno, "epoll_wait");
 	for (int i = 0; i < count; i++)

@@ -23,6 +23,7 @@ struct timer;
 typedef void source_fn(struct source *source, uint32_t events);
 typedef void timer_fn(struct timer *timer);
 typedef void signal_fn(void *ctx, const struct signalfd_siginfo *info);
+typedef void round_fn(void *ctx);
 
 struct source {
 	const char *name; /* for traces: "guest console", "upstream tcp" */
@@ -59,6 +60,12 @@ void timer_stop(struct timer *timer);
 /* Blocks the signals of set and delivers them by callback; once per loop. */
 int loop_signals(struct loop *loop, const sigset_t *set, signal_fn *on_signal,
 		 void *ctx, struct error *err);
+
+/*
+ * Called before each wait for events: whoever collects what the callbacks of a
+ * round produce writes it there, once. One for each loop.
+ */
+void loop_before_wait(struct loop *loop, round_fn *fn, void *ctx);
 
 /* free(memory) after the events of the current round were dispatched. */
 void loop_defer_free(struct loop *loop, void *memory);

@@ -10,6 +10,8 @@
 
 #include "base/mem.h"
 
+#define RING_FIRST_BYTES 4096
+
 void ring_init(struct ring *ring, size_t capacity)
 {
 	*ring = (struct ring){ .capacity = capacity };
@@ -30,7 +32,7 @@ size_t ring_space(const struct ring *ring)
 static int pieces(const struct ring *ring, size_t start, size_t len,
 		  struct iovec iov[2])
 {
-	size_t first = ring->capacity - start;
+	size_t first = ring->size - start;
 
 	if (!len)
 		return 0;
@@ -48,44 +50,73 @@ int ring_readable(const struct ring *ring, struct iovec iov[2])
 	return pieces(ring, ring->head, ring->len, iov);
 }
 
-int ring_writable(struct ring *ring, struct iovec iov[2])
+/* Memory for len bytes, which is at most the capacity. */
+static void grow(struct ring *ring, size_t len)
 {
-	size_t space = ring_space(ring);
-	size_t tail;
+	size_t size = ring->size ? ring->size : RING_FIRST_BYTES, done = 0;
+	struct iovec iov[2];
+	uint8_t *data;
 
-	if (!space)
+	if (len <= ring->size)
+		return;
+	while (size < len)
+		size *= 2;
+	if (size > ring->capacity)
+		size = ring->capacity;
+	data = xmalloc(size);
+	for (int i = 0, count = ring_readable(ring, iov); i < count; i++) {
+		memcpy(data + done, iov[i].iov_base, iov[i].iov_len);
+		done += iov[i].iov_len;
+	}
+	free(ring->data);
+	ring->data = data;
+	ring->size = size;
+	ring->head = 0;
+}
+
+int ring_room(struct ring *ring, size_t want, struct iovec iov[2])
+{
+	size_t space = ring_space(ring), tail;
+
+	if (want > space)
+		want = space;
+	if (!want)
 		return 0;
-	if (!ring->data)
-		ring->data = xmalloc(ring->capacity);
+	grow(ring, ring->len + want);
 	/* An empty ring starts over: one piece is one copy less. */
 	if (!ring->len)
 		ring->head = 0;
 	/* head + len may wrap past the end, but never past the type. */
-	tail = ring->len < ring->capacity - ring->head
+	tail = ring->len < ring->size - ring->head
 		       ? ring->head + ring->len
-		       : ring->len - (ring->capacity - ring->head);
-	return pieces(ring, tail, space, iov);
+		       : ring->len - (ring->size - ring->head);
+	return pieces(ring, tail, ring->size - ring->len, iov);
+}
+
+int ring_writable(struct ring *ring, struct iovec iov[2])
+{
+	return ring_room(ring, ring->capacity, iov);
 }
 
 void ring_produced(struct ring *ring, size_t len)
 {
-	assert(len <= ring_space(ring));
+	assert(len <= ring->size - ring->len);
 	ring->len += len;
 }
 
 void ring_consume(struct ring *ring, size_t len)
 {
 	assert(len <= ring->len);
-	ring->head = len < ring->capacity - ring->head
+	ring->head = len < ring->size - ring->head
 			     ? ring->head + len
-			     : len - (ring->capacity - ring->head);
+			     : len - (ring->size - ring->head);
 	ring->len -= len;
 }
 
 size_t ring_write(struct ring *ring, const void *bytes, size_t len)
 {
 	struct iovec iov[2];
-	int count = ring_writable(ring, iov);
+	int count = ring_room(ring, len, iov);
 	const uint8_t *from = bytes;
 	size_t done = 0;
 

@@ -2,8 +2,8 @@
 /*
  * ring.h - bounded stream buffer; backpressure lives here
  *
- * Fixed capacity, chosen at creation; memory is taken on the first write and
- * given back by ring_trim() when the ring is empty.
+ * Fixed capacity, chosen at creation; memory is taken as it is needed and given
+ * back by ring_trim() when the ring is empty.
  */
 #pragma once
 
@@ -15,6 +15,7 @@
 struct ring {
 	uint8_t *data; /* owned */
 	size_t capacity;
+	size_t size; /* memory taken so far, at most capacity */
 	size_t head; /* private: index of the first byte */
 	size_t len;
 };
@@ -28,6 +29,8 @@ size_t ring_write(struct ring *ring, const void *bytes, size_t len);
 int ring_readable(const struct ring *ring, struct iovec iov[2]);
 /* The free space as one or two pieces; returns the number of pieces. */
 int ring_writable(struct ring *ring, struct iovec iov[2]);
+/* As much of it as needs no more memory than for `want` bytes. */
+int ring_room(struct ring *ring, size_t want, struct iovec iov[2]);
 void ring_produced(struct ring *ring, size_t len); /* after filling iov */
 void ring_consume(struct ring *ring, size_t len);
 /* Frees the memory when the ring is empty; it comes back when needed. */

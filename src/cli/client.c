@@ -123,7 +123,8 @@ int client_exec(struct control_client *control,
 				     .tty = request->tty,
 				     .forward_stdin = request->forward_stdin,
 				     .may_detach = request->main,
-				     .filter = request->filter };
+				     .filter = request->filter,
+				     .ask = request->ask };
 
 	*result = (struct client_result){ .end = CLIENT_EXITED };
 	if (client_open(control, request, refusal, err) < 0)
@@ -135,13 +136,8 @@ int client_exec(struct control_client *control,
 	return relay_run(&setup, result, err);
 }
 
-int client_attach(struct control_client *control, struct client_result *result,
-		  struct error *err)
+int client_join(struct control_client *control, struct error *err)
 {
-	struct relay_setup setup = { .control = control,
-				     .tty = true,
-				     .forward_stdin = true,
-				     .may_detach = true };
 	AUTO(json) json_t *answer = NULL;
 	uint16_t rows, cols;
 
@@ -150,7 +146,19 @@ int client_attach(struct control_client *control, struct client_result *result,
 		      json_pack("{s:s, s:i, s:i}", "op", "attach", "rows", rows,
 				"cols", cols),
 		      NULL, err);
-	if (!answer)
+	return answer ? 0 : -1;
+}
+
+int client_attach(struct control_client *control, struct relay_ask *ask,
+		  struct client_result *result, struct error *err)
+{
+	struct relay_setup setup = { .control = control,
+				     .tty = true,
+				     .forward_stdin = true,
+				     .may_detach = true,
+				     .ask = ask };
+
+	if (client_join(control, err) < 0)
 		return -1;
 	return relay_run(&setup, result, err);
 }

@@ -9,6 +9,7 @@
 
 struct control_client;
 struct error;
+struct relay_ask;
 struct relay_filter;
 
 struct client_request {
@@ -23,6 +24,7 @@ struct client_request {
 	int *lock;   /* closed and set to -1 at the answer; may be NULL */
 	int *turn;   /* the same */
 	const struct relay_filter *filter; /* of its output; may be NULL */
+	struct relay_ask *ask;             /* questions; may be NULL */
 };
 
 enum client_end {
@@ -53,5 +55,7 @@ int client_open(struct control_client *control,
 		const struct client_request *request,
 		struct client_refusal *refusal, struct error *err);
 /* Joins the agent's session; err->code ENOENT when there is none. */
-int client_attach(struct control_client *control, struct client_result *result,
-		  struct error *err);
+int client_attach(struct control_client *control, struct relay_ask *ask,
+		  struct client_result *result, struct error *err);
+/* The same, and leaves its frames to the caller. */
+int client_join(struct control_client *control, struct error *err);

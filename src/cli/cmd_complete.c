@@ -15,6 +15,7 @@
 #include "base/error.h"
 #include "base/own.h"
 #include "base/text.h"
+#include "cli/policy_set.h"
 #include "cli/store.h"
 #include "provision/template.h"
 #include "state/agent_names.h"
@@ -96,6 +97,15 @@ static void offer_choices(const char *typed, const char *choices)
 	}
 }
 
+static void offer_presets(const char *typed)
+{
+	char **names = policy_set_presets();
+
+	for (char **name = names; *name; name++)
+		offer(typed, *name, "preset");
+	policy_set_presets_free(names);
+}
+
 static void offer_values(const char *typed, const char *what)
 {
 	if (!what)
@@ -117,6 +127,8 @@ static void offer_values(const char *typed, const char *what)
 		template_each(offer_template, (void *)typed, NULL);
 		offer_choices(typed, "base|tiny");
 	}
+	if (!strcmp(what, COMPLETE_PRESETS))
+		offer_presets(typed);
 	if (!strcmp(what, COMPLETE_COMMANDS))
 		offer_commands(typed);
 	if (what[0] != '@')

@@ -21,6 +21,7 @@
 #include "base/fileio.h"
 #include "base/own.h"
 #include "base/text.h"
+#include "cli/policy_set.h"
 #include "cli/print.h"
 #include "cli/progress_view.h"
 #include "cli/store.h"
@@ -341,6 +342,29 @@ static void check_sandboxes(struct finding *finding)
 		  "says why it ended");
 }
 
+/* Without it a sandbox has no network; with wrong rules it does not start. */
+static void check_network(struct finding *finding)
+{
+	AUTO_POLICY_SET struct policy_set set = { 0 };
+	AUTO(policy) struct policy *policy = NULL;
+	struct error err = { 0 };
+	AUTO_FREE char *helper = paths_helper("bawn-net", &err);
+
+	if (!helper) {
+		found(finding, VERDICT_FAIL, err.text, "install bawn again");
+		return;
+	}
+	if (policy_set_load(NULL, &set, &err) == 0)
+		policy = policy_set_compile(&set, &err);
+	if (!policy)
+		found(finding, VERDICT_FAIL, err.text,
+		      "correct that line; `bawn policy ls` shows the rules");
+	else
+		text_format(finding->text, sizeof(finding->text),
+			    "policy %s, %zu rules for every new sandbox",
+			    set.preset, policy_rule_count(policy));
+}
+
 struct contents {
 	struct finding *finding;
 	unsigned templates, warm_images;
@@ -405,6 +429,7 @@ static const struct {
 	{ "disk space", check_space },
 	{ "subordinate ids", check_subordinate_ids },
 	{ "folders", check_folders },
+	{ "network", check_network },
 	{ "sandboxes", check_sandboxes },
 	{ "contents", check_contents }, /* the last one: for --verify */
 };

@@ -9,6 +9,7 @@
 
 #include "base/error.h"
 #include "base/own.h"
+#include "cli/blocked.h"
 #include "cli/session.h"
 #include "cli/start.h"
 #include "cli/store.h"
@@ -47,6 +48,8 @@ static int run(const struct options *options, struct error *err)
 		.tty = options_flag(options, "tty"),
 		.detach = options_flag(options, "detach"),
 	};
+	struct blocked_mark mark;
+	int result;
 
 	if (!options->rest_count)
 		return options_usage(err, "usage: bawn exec %s",
@@ -58,8 +61,12 @@ static int run(const struct options *options, struct error *err)
 	if (variables_from_options(variables, options, err) < 0 ||
 	    sandbox_open(options->words[0], &sandbox, err) < 0)
 		return -1;
-	return start_and_exec(&sandbox, &wish,
-			      (const char *const *)options->rest, err);
+	mark = blocked_begin(&sandbox);
+	result = start_and_exec(&sandbox, &wish,
+				(const char *const *)options->rest, err);
+	if (result > 0 && !wish.detach)
+		blocked_report(&sandbox, &mark);
+	return result;
 }
 
 static const struct option_row rows[] = {

@@ -15,6 +15,7 @@
 #include "base/own.h"
 #include "base/text.h"
 #include "cli/facts.h"
+#include "cli/port_spec.h"
 #include "cli/print.h"
 #include "cli/store.h"
 #include "cli/table.h"
@@ -34,7 +35,8 @@ static void add_cells(struct table *table, const struct sandbox *sandbox,
 	table_cell(table, text);
 	facts_isolation(sandbox, state, text, sizeof(text));
 	table_cell(table, text);
-	table_cell(table, "");
+	port_spec_list(&record->ports, text, sizeof(text));
+	table_cell(table, text);
 	facts_workspace(record, text, sizeof(text));
 	table_cell(table, text);
 }

@@ -13,15 +13,19 @@
 #include "base/error.h"
 #include "base/own.h"
 #include "base/text.h"
+#include "cli/blocked.h"
 #include "cli/clone.h"
 #include "cli/create.h"
 #include "cli/guard.h"
 #include "cli/plan.h"
+#include "cli/policy_say.h"
 #include "cli/progress_view.h"
+#include "cli/proxy_file.h"
 #include "cli/removal.h"
 #include "cli/request.h"
 #include "cli/run_options.h"
 #include "cli/session.h"
+#include "cli/spelling.h"
 #include "cli/start.h"
 #include "cli/store.h"
 #include "cli/variables.h"
@@ -121,13 +125,15 @@ static void say_what_is_added(const struct ready *ready)
 	}
 }
 
-/* One line on what a sandbox does not have yet. */
-static void say_what_is_missing(const struct ready *ready)
+/* Once for each sandbox: which rules hold, and how to change them. */
+static int say_policy(const struct ready *ready, struct error *err)
 {
-	if (!ready->created.is_new && !isatty(2))
-		return;
-	progress_view_clear();
-	fprintf(stderr, "bawn: there is no network in the sandbox yet\n");
+	if (!ready->created.is_new)
+		return 0;
+	if (spelling_now() == SPELLING_DOCKER &&
+	    proxy_file_update(&ready->sandbox, PROXY_FILE_MAKE, err) < 0)
+		return -1;
+	return policy_say(&ready->sandbox, err);
 }
 
 static int start_ready(struct ready *ready, enum start_wait wait,
@@ -190,6 +196,7 @@ static int run(const struct options *options, struct error *err)
 	AUTO_READY struct ready ready = READY_INIT;
 	struct error failure = { 0 };
 	bool let_go = false, removes;
+	struct blocked_mark mark;
 	int result;
 
 	if (get_ready(options, &ready, err) < 0)
@@ -198,10 +205,12 @@ static int run(const struct options *options, struct error *err)
 	if (removes)
 		guard_remove(ready.sandbox.record.name);
 	say_what_is_added(&ready);
-	say_what_is_missing(&ready);
-	if (clone_ready(&ready, err) < 0)
+	if (say_policy(&ready, err) < 0 || clone_ready(&ready, err) < 0)
 		return -1;
+	mark = blocked_begin(&ready.sandbox);
 	result = attach(&ready, options, &let_go, err);
+	if (result > 0 && !let_go)
+		blocked_report(&ready.sandbox, &mark);
 	if (removes && !let_go &&
 	    removal_of(&ready.store, ready.sandbox.record.name, &failure) < 0 &&
 	    result >= 0) {
@@ -219,7 +228,7 @@ static int create(const struct options *options, struct error *err)
 	if (get_ready(options, &ready, err) < 0)
 		return -1;
 	say_what_is_added(&ready);
-	if (clone_ready(&ready, err) < 0 ||
+	if (say_policy(&ready, err) < 0 || clone_ready(&ready, err) < 0 ||
 	    start_ready(&ready, START_WAIT, &start, err) < 0)
 		return -1;
 	printf("%s\n", ready.sandbox.record.name);

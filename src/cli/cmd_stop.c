@@ -16,6 +16,7 @@
 #include "cli/halt.h"
 #include "cli/print.h"
 #include "cli/removal.h"
+#include "cli/spelling.h"
 #include "cli/store.h"
 
 #define GRACE_MS 10000
@@ -132,7 +133,9 @@ static int confirm(const struct store *store, const struct options *options,
 	size_t count = all ? store->count : options->word_count;
 	char question[160];
 
-	if (options_flag(options, "force") || !count)
+	/* scripts for that spelling know no question */
+	if (options_flag(options, "force") || !count ||
+	    spelling_now() == SPELLING_DOCKER)
 		return 0;
 	if (!isatty(0) || !isatty(2))
 		return error_set(err, 0,

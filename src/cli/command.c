@@ -9,6 +9,7 @@
 #include "base/buffer.h"
 #include "base/own.h"
 #include "base/text.h"
+#include "cli/spelling.h"
 
 const struct option_row command_list_rows[] = {
 	{ "json", '\0', OPTION_FLAG, NULL, "print JSON", NULL, OPTION_HERE },
@@ -30,6 +31,18 @@ const struct command *const command_rows[] = {
 	&command_inspect,
 	&command_mount,
 	&command_umount,
+	&command_policy_allow,
+	&command_policy_deny,
+	&command_policy_rm,
+	&command_policy_ls,
+	&command_policy_init,
+	&command_policy_check,
+	&command_policy_log,
+	&command_policy_approvals,
+	&command_policy_learn,
+	&command_ports,
+	&command_network_proxy,
+	&command_network_log,
 	&command_review,
 	&command_env,
 	&command_logs,
@@ -71,9 +84,6 @@ const struct command commands_later[] = {
 	LATER("init"),
 	LATER("loop"),
 	LATER("mcp"),
-	LATER("network"),
-	LATER("policy"),
-	LATER("ports"),
 	LATER("reset"),
 	LATER("restore"),
 	LATER("save"),
@@ -112,7 +122,7 @@ static bool named(const struct command *command, int argc,
 }
 
 /* The next command of both tables; *at starts at 0. */
-static const struct command *next_command(size_t *at)
+static const struct command *next_row(size_t *at)
 {
 	size_t known = ARRAY_SIZE(command_rows) - 1;
 	size_t i = (*at)++;
@@ -122,6 +132,30 @@ static const struct command *next_command(size_t *at)
 	return i - known < ARRAY_SIZE(commands_later) - 1
 		       ? &commands_later[i - known]
 		       : NULL;
+}
+
+/* Whether the program has it under the name that it was called by. */
+static bool spelled(const struct command *command)
+{
+	char word[32];
+
+	/* of our own: completion, the removal at the end of --rm */
+	if (command->name[0] == '_')
+		return true;
+	text_copy(word, sizeof(word), command->name);
+	word[strcspn(word, " ")] = '\0';
+	return spelling_has(word);
+}
+
+/* The same without those that this spelling does not have. */
+static const struct command *next_command(size_t *at)
+{
+	const struct command *command;
+
+	do
+		command = next_row(at);
+	while (command && !spelled(command));
+	return command;
 }
 
 static const struct command *unknown(const char *word, const char *group,
@@ -143,13 +177,13 @@ static const struct command *unknown(const char *word, const char *group,
 	text_printable(word, strlen(word), shown, sizeof(shown));
 	if (nearest.best)
 		options_usage(err,
-			      "unknown command \"%s\" (did you mean `bawn "
+			      "unknown command \"%s\" (did you mean `%s "
 			      "%s%s%s`?)",
-			      shown, group ? group : "", group ? " " : "",
-			      nearest.best);
+			      shown, spelling_program(), group ? group : "",
+			      group ? " " : "", nearest.best);
 	else
-		options_usage(err, "unknown command \"%s\" (see `bawn help`)",
-			      shown);
+		options_usage(err, "unknown command \"%s\" (see `%s help`)",
+			      shown, spelling_program());
 	return NULL;
 }
 
@@ -182,12 +216,13 @@ void command_overview(struct buffer *out)
 	buffer_printf(out,
 		      "bawn runs coding agents in sandboxes that have their "
 		      "own kernel.\n\n"
-		      "usage: bawn [-D] COMMAND [OPTIONS] [ARGUMENTS]\n\n"
-		      "commands:\n");
+		      "usage: %s [-D] COMMAND [OPTIONS] [ARGUMENTS]\n\n"
+		      "commands:\n",
+		      spelling_program());
 	for (size_t i = 0; command_rows[i]; i++) {
 		const struct command *command = command_rows[i];
 
-		if (!(command->flags & COMMAND_HIDDEN))
+		if (!(command->flags & COMMAND_HIDDEN) && spelled(command))
 			buffer_printf(out, "  %-18s %s\n", command->name,
 				      command->help);
 	}
@@ -197,8 +232,9 @@ void command_overview(struct buffer *out)
 		      "  -h, --help         show this help; after a command, "
 		      "its help\n"
 		      "      --version      show the version\n\n"
-		      "The first steps: `bawn run` opens a shell in a sandbox "
-		      "for this folder.\n");
+		      "The first steps: `%s run` opens a shell in a sandbox "
+		      "for this folder.\n",
+		      spelling_program());
 }
 
 void command_group_help(const char *group, struct buffer *out)

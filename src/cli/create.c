@@ -16,6 +16,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "base/buffer.h"
 #include "base/error.h"
 #include "base/fileio.h"
 #include "base/mem.h"
@@ -24,6 +25,8 @@
 #include "cli/changes.h"
 #include "cli/image_command.h"
 #include "cli/plan.h"
+#include "cli/policy_set.h"
+#include "cli/port_spec.h"
 #include "cli/request.h"
 #include "cli/store.h"
 #include "cli/variables.h"
@@ -33,6 +36,7 @@
 /* Sandboxes of root have a uid each, from here on. */
 #define FIRST_UID 0x70000000u
 #define ID_BYTES 16
+#define CHOICES 20
 
 static char *random_id(void)
 {
@@ -118,12 +122,62 @@ static void fill_record(const struct store *store,
 		.cpus = plan->cpus,
 		.memory_mib = plan->memory_mib,
 		.disk_bytes = plan->disk_bytes,
+		.ask = request->ask,
 		.uid = free_uid(store),
 		.remove_at_end = request->remove_at_end,
 		.created = time(NULL),
 		.last_used = time(NULL),
 	};
 	share_list_copy(&record->shares, &request->shares);
+	socket_list_copy(&record->sockets, &request->sockets);
+}
+
+static bool port_taken(const struct store *store,
+		       const struct port_record *port)
+{
+	bool found = false;
+
+	for (size_t i = 0; i < store->count && !found; i++) {
+		AUTO_SANDBOX struct sandbox one = SANDBOX_INIT;
+
+		found = store_find(store, store->names[i], &one, NULL) == 0 &&
+			port_list_find(&one.record.ports, port->address,
+				       port->host);
+	}
+	return found;
+}
+
+int create_ports(const struct store *store, const struct port_list *wanted,
+		 struct port_list *list, struct error *err)
+{
+	for (size_t i = 0; i < wanted->count; i++) {
+		struct port_record port = wanted->items[i];
+		bool chosen = !port.host;
+
+		/* of those that are free now, one that no other one waits for
+		 */
+		for (int try = 0; chosen && try < CHOICES; try++) {
+			port.host = 0;
+			if (port_spec_choose(&port, err) < 0)
+				return -1;
+			if (!port_taken(store, &port))
+				break;
+		}
+		if (port_list_add(list, &port) < 0)
+			return error_set(err, EEXIST,
+					 "port %u of the host's %s", port.host,
+					 port.address);
+	}
+	return 0;
+}
+
+static int write_policy(const struct sandbox *sandbox, struct buffer *text,
+			struct error *err)
+{
+	if (!text->len)
+		return 0;
+	return fileio_replace(sandbox->folder, POLICY_SET_FILE, text->data,
+			      text->len, 0600, FILEIO_SYNC, err);
 }
 
 int create_disk(const struct sandbox *sandbox, const struct plan *plan,
@@ -232,6 +286,7 @@ static int make(const struct store *store, const struct request *request,
 		struct error *err)
 {
 	AUTO_FREE char *name = request_new_name(request, store, err);
+	AUTO_BUFFER struct buffer policy = BUFFER_INIT(POLICY_SET_TEXT_MAX);
 	AUTO_CLOSE int lock = -1;
 	char hidden[32];
 	int failed;
@@ -243,7 +298,15 @@ static int make(const struct store *store, const struct request *request,
 	if (sandbox->folder < 0)
 		return -1;
 	fill_record(store, request, plan, name, &sandbox->record);
-	failed = fill_folder(sandbox, request, plan, variables, created, err);
+	failed = create_ports(store, &request->ports, &sandbox->record.ports,
+			      err);
+	if (!failed)
+		failed = request_policy(request, store, &policy, err);
+	if (!failed)
+		failed = write_policy(sandbox, &policy, err);
+	if (!failed)
+		failed = fill_folder(sandbox, request, plan, variables, created,
+				     err);
 	if (!failed && renameat2(store->folder, hidden, store->folder, name,
 				 RENAME_NOREPLACE) < 0)
 		failed = error_set(err, errno, "sandbox %s", name);

@@ -9,6 +9,7 @@
 
 struct error;
 struct plan;
+struct port_list;
 struct request;
 struct sandbox;
 struct store;
@@ -29,3 +30,6 @@ int create_sandbox(struct store *store, const struct request *request,
 /* An empty disk of the plan's size in the sandbox's folder. */
 int create_disk(const struct sandbox *sandbox, const struct plan *plan,
 		struct error *err);
+/* Adds to list what is wanted, each with a port of the host. */
+int create_ports(const struct store *store, const struct port_list *wanted,
+		 struct port_list *list, struct error *err);

@@ -14,6 +14,7 @@
 #include "base/own.h"
 #include "base/text.h"
 #include "cli/files_config.h"
+#include "cli/policy_set.h"
 #include "cli/store.h"
 #include "cli/table.h"
 #include "cli/variables.h"
@@ -104,13 +105,14 @@ json_t *facts_row(const struct sandbox *sandbox,
 	char isolation[64];
 
 	facts_isolation(sandbox, state, isolation, sizeof(isolation));
-	return json_pack("{s:s, s:s, s:s, s:o, s:s, s:o, s:[], s:o, s:s, s:s, "
+	return json_pack("{s:s, s:s, s:s, s:o, s:s, s:o, s:o, s:o, s:s, s:s, "
 			 "s:o, s:o}",
 			 "name", record->name, "agent", record->agent, "status",
 			 sandbox_status_name(state->status), "reason",
 			 text_or_null(state->reason), "isolation", isolation,
 			 "accel", text_or_null(accel_of(sandbox, state)),
-			 "ports", "workspaces", workspaces_json(record),
+			 "ports", port_list_encode(&record->ports),
+			 "workspaces", workspaces_json(record),
 			 "workspace_mode", record->mode, "template",
 			 record->template_name, "created",
 			 time_json(record->created), "last_used",
@@ -225,6 +227,24 @@ static void add_files(json_t *facts, const struct sandbox_record *record)
 				      (json_int_t)record->quota_inodes));
 }
 
+/* Which rules hold; what is wrong with them is said by `policy ls`. */
+static json_t *policy_json(const struct sandbox *sandbox)
+{
+	AUTO_POLICY_SET struct policy_set set = { 0 };
+	AUTO(policy) struct policy *policy = NULL;
+	struct error err = { 0 };
+
+	if (policy_set_load(sandbox, &set, &err) == 0)
+		policy = policy_set_compile(&set, &err);
+	if (!policy)
+		return json_pack("{s:s}", "error", err.text);
+	return json_pack("{s:s, s:s, s:I, s:b}", "preset", set.preset,
+			 "default",
+			 policy_allows_by_default(policy) ? "allow" : "deny",
+			 "rules", (json_int_t)policy_rule_count(policy), "ask",
+			 sandbox->record.ask);
+}
+
 json_t *facts_all(const struct sandbox *sandbox,
 		  const struct sandbox_state *state)
 {
@@ -246,7 +266,9 @@ json_t *facts_all(const struct sandbox *sandbox,
 			    json_integer((json_int_t)record->memory_mib << 20));
 	json_object_set_new(facts, "disk", disk_json(sandbox));
 	add_files(facts, record);
-	json_object_set_new(facts, "policy", json_null());
+	json_object_set_new(facts, "policy", policy_json(sandbox));
+	json_object_set_new(facts, "sockets",
+			    socket_list_encode(&record->sockets));
 	json_object_set_new(facts, "secrets", json_array());
 	json_object_set_new(facts, "checkpoints", json_array());
 	json_object_set_new(facts, "env", masked_env(sandbox));

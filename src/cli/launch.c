@@ -16,6 +16,7 @@
 #include "base/mem.h"
 #include "base/own.h"
 #include "cli/files_config.h"
+#include "cli/net_config.h"
 #include "cli/plan.h"
 #include "cli/store.h"
 #include "ipc/control.h"
@@ -102,6 +103,17 @@ static int add_files(const struct sandbox *sandbox, struct start_spec *spec,
 	return 0;
 }
 
+static int add_net(const struct sandbox *sandbox, struct start_spec *spec,
+		   struct error *err)
+{
+	AUTO(json) json_t *net = net_config_start(sandbox, err);
+
+	if (!net)
+		return -1;
+	spec->net = json_dumps(net, JSON_COMPACT);
+	return 0;
+}
+
 static int fill(const struct sandbox *sandbox, const struct plan *plan,
 		struct start_spec *spec, struct error *err)
 {
@@ -122,7 +134,8 @@ static int fill(const struct sandbox *sandbox, const struct plan *plan,
 	spec->gid = (gid_t)record->uid;
 	spec->remove_at_end = record->remove_at_end;
 	spec->agent_once = record->remove_at_end;
-	if (add_files(sandbox, spec, err) < 0)
+	if (add_files(sandbox, spec, err) < 0 ||
+	    add_net(sandbox, spec, err) < 0)
 		return -1;
 	if (plan->warm.key)
 		set_restore(plan, spec);

@@ -10,8 +10,11 @@ struct error;
 struct sandbox;
 
 /*
- * Takes the reference. err->code ENOENT or ECONNREFUSED: there is none; else
- * its own.
+ * The answer, which is the caller's; takes the reference. err->code ENOENT or
+ * ECONNREFUSED: there is none; else its own.
  */
+json_t *launcher_call(const struct sandbox *sandbox, json_t *request,
+		      struct error *err);
+/* The same where nothing but success counts. */
 int launcher_ask(const struct sandbox *sandbox, json_t *request,
 		 struct error *err);

@@ -21,6 +21,7 @@
 #include "cli/command.h"
 #include "cli/progress_view.h"
 #include "cli/remote_helper.h"
+#include "cli/spelling.h"
 #include "cli/store.h"
 #include "cli/terminal.h"
 
@@ -187,16 +188,16 @@ static int global_options(int argc, const char *const *argv, bool *help,
 			*version = true;
 		else
 			return options_usage(err,
-					     "unknown option %s (see `bawn "
+					     "unknown option %s (see `%s "
 					     "help`)",
-					     argv[i]);
+					     argv[i], spelling_program());
 	}
 	return i;
 }
 
-static int dispatch(int argc, const char *const *argv)
+static int dispatch(int argc, const char *const *argv, bool help)
 {
-	bool help = false, version = false;
+	bool version = false;
 	const struct command *command;
 	struct error err = { 0 };
 	const char *group = NULL;
@@ -224,6 +225,21 @@ static int dispatch(int argc, const char *const *argv)
 	return run_command(command, argc - words, argv + words);
 }
 
+/* As `bawn`, or as one of the other names that it has. */
+static int dispatch_spelled(int argc, const char *const *argv)
+{
+	struct spelling_prefix prefix;
+	struct error err = { 0 };
+
+	if (spelling_metadata(argc, argv))
+		return flush_output(0);
+	if (spelling_skip(argc, argv, &prefix, &err) < 0)
+		return usage_error(&err);
+	if (prefix.debug)
+		log_level_set(LOG_LEVEL_DEBUG);
+	return dispatch(argc - prefix.words, argv + prefix.words, prefix.help);
+}
+
 int main(int argc, char **argv)
 {
 	int code;
@@ -236,8 +252,9 @@ int main(int argc, char **argv)
 	log_level_set(LOG_LEVEL_WARN);
 	if (argc > 0 && remote_helper_called(argv[0]))
 		return remote_helper_run(argc, (const char *const *)argv);
-	code = dispatch(argc > 0 ? argc - 1 : 0,
-			(const char *const *)argv + (argc > 0));
+	spelling_of(argc > 0 ? argv[0] : "");
+	code = dispatch_spelled(argc > 0 ? argc - 1 : 0,
+				(const char *const *)argv + (argc > 0));
 	progress_view_clear();
 	terminal_restore();
 	return code;

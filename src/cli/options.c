@@ -11,6 +11,7 @@
 #include "base/mem.h"
 #include "base/own.h"
 #include "base/text.h"
+#include "cli/spelling.h"
 
 const struct option_row options_global[] = {
 	{ .name = "help", .letter = 'h', .help = "show this help" },
@@ -110,8 +111,8 @@ static int unknown_long(struct parser *parser, const struct name_key *key)
 				     "--%s?)",
 				     shown, nearest.best);
 	return options_usage(parser->err,
-			     "unknown option --%s (see `bawn %s --help`)",
-			     shown, command->name);
+			     "unknown option --%s (see `%s %s --help`)", shown,
+			     spelling_program(), command->name);
 }
 
 static int take(struct parser *parser, const struct option_row *row,
@@ -176,9 +177,9 @@ static int parse_letters(struct parser *parser, const char *text)
 		text_printable(text, 1, shown, sizeof(shown));
 		if (!row)
 			return options_usage(parser->err,
-					     "unknown option -%s (see `bawn "
-					     "%s --help`)",
-					     shown,
+					     "unknown option -%s (see `%s %s "
+					     "--help`)",
+					     shown, spelling_program(),
 					     parser->options->command->name);
 		if (row->kind == OPTION_FLAG || row->status != OPTION_HERE) {
 			if (take(parser, row, NULL) < 0)
@@ -238,8 +239,8 @@ static int check_words(const struct options *options, struct error *err)
 	if (options->word_count >= command->min_words &&
 	    options->word_count <= command->max_words)
 		return 0;
-	return options_usage(err, "usage: bawn %s%s%s", command->name,
-			     *command->arguments ? " " : "",
+	return options_usage(err, "usage: %s %s%s%s", spelling_program(),
+			     command->name, *command->arguments ? " " : "",
 			     command->arguments);
 }
 

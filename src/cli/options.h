@@ -38,6 +38,7 @@ struct option_row {
 
 #define COMPLETE_SANDBOXES "@sandboxes"
 #define COMPLETE_TEMPLATES "@templates"
+#define COMPLETE_PRESETS "@presets"
 #define COMPLETE_COMMANDS "@commands"
 #define COMPLETE_RUN "@run"   /* agents, sandboxes and folders */
 #define COMPLETE_COPY "@copy" /* "sandbox:" and files */

@@ -8,6 +8,7 @@
 
 #include "base/buffer.h"
 #include "base/text.h"
+#include "cli/spelling.h"
 
 #define HELP_COLUMN 28
 #define HELP_WIDTH 80
@@ -55,8 +56,8 @@ void options_help(const struct command *command, struct buffer *out)
 	const struct option_row *row;
 	size_t at = 0;
 
-	buffer_printf(out, "usage: bawn %s%s%s%s\n\n", command->name,
-		      command->options ? " [OPTIONS]" : "",
+	buffer_printf(out, "usage: %s %s%s%s%s\n\n", spelling_program(),
+		      command->name, command->options ? " [OPTIONS]" : "",
 		      *command->arguments ? " " : "", command->arguments);
 	wrap(command->help, 0, out);
 	if (command->details)

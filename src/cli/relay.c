@@ -24,11 +24,9 @@
 
 #include "base/error.h"
 #include "base/own.h"
-#include "base/ring.h"
 #include "base/text.h"
 #include "cli/client.h"
-#include "cli/relay_frames.h"
-#include "cli/terminal.h"
+#include "cli/relay_internal.h"
 #include "ipc/control.h"
 
 #define OUTPUT_BYTES (256u * 1024)
@@ -36,30 +34,6 @@
 #define BROKEN_PIPE_CODE (128 + SIGPIPE)
 /* so many Ctrl-C that the guest's process did not obey end the command */
 #define INTERRUPTS_MAX 3
-
-struct output {
-	int fd;        /* what is written to */
-	bool own;      /* fd was opened by us */
-	bool gone;     /* nobody reads: what comes is dropped */
-	bool may_wait; /* poll before writing */
-	struct ring ring;
-};
-
-struct relay {
-	const struct relay_setup *setup;
-	struct relay_frames frames;
-	struct output outputs[2]; /* stdout, stderr */
-	struct terminal_keys keys;
-	int signals; /* signalfd */
-	sigset_t old_mask;
-	bool raw; /* our terminal passes keys on */
-	bool stdin_open;
-	bool connection_open;
-	uint8_t last_byte; /* of what the session wrote */
-	unsigned interrupts;
-	bool finished;
-	struct client_result *result;
-};
 
 static void output_open(struct output *output, int fd)
 {
@@ -213,12 +187,16 @@ static void read_stdin(struct relay *relay)
 	size_t room = relay_frames_stdin_room(&relay->frames), len;
 	ssize_t n;
 
-	if (room > sizeof(typed))
+	if (room > sizeof(typed) || relay->asking)
 		room = sizeof(typed);
 	/* a held Ctrl-P may come out with what follows it */
 	n = read(0, typed, room > 1 ? room - 1 : 0);
 	if (n < 0 && (errno == EINTR || errno == EAGAIN))
 		return;
+	if (n > 0 && relay->asking) {
+		relay_ask_typed(relay, typed, (size_t)n);
+		return;
+	}
 	if (n <= 0) {
 		relay->stdin_open = false;
 		relay_frames_send(&relay->frames, SESSION_FRAME_STDIN, NULL, 0);
@@ -271,25 +249,28 @@ static void read_signal(struct relay *relay)
 	}
 	terminal_size(isatty(1) ? 1 : 0, &rows, &cols);
 	relay_frames_send_size(&relay->frames, rows, cols);
+	relay_ask_resized(relay);
 }
 
 static bool wants_stdin(const struct relay *relay)
 {
 	return relay->stdin_open && !relay->finished &&
-	       relay_frames_stdin_room(&relay->frames) > 1;
+	       (relay->asking || relay_frames_stdin_room(&relay->frames) > 1);
 }
 
 /* One round; -1 when the session is lost. */
 static int step(struct relay *relay, struct error *err)
 {
-	enum { CONNECTION, SIGNALS, STDIN, STDOUT, STDERR, COUNT };
+	enum { CONNECTION, SIGNALS, STDIN, STDOUT, STDERR, ASKS, COUNT };
 	struct pollfd polls[COUNT] = {
 		[CONNECTION] = { relay->setup->control->fd, 0, 0 },
 		[SIGNALS] = { relay->signals, POLLIN, 0 },
 		[STDIN] = { wants_stdin(relay) ? 0 : -1, POLLIN, 0 },
+		[ASKS] = { relay_ask_fd(relay), POLLIN, 0 },
 	};
 
-	if (relay->connection_open && outputs_have_room(relay))
+	if (relay->connection_open && !relay->asking &&
+	    outputs_have_room(relay))
 		polls[CONNECTION].events |= POLLIN;
 	if (relay_frames_waiting(&relay->frames))
 		polls[CONNECTION].events |= POLLOUT;
@@ -301,7 +282,7 @@ static int step(struct relay *relay, struct error *err)
 		polls[STDOUT + i].fd = output->ring.len ? output->fd : -1;
 		polls[STDOUT + i].events = POLLOUT;
 	}
-	if (poll(polls, COUNT, -1) < 0)
+	if (poll(polls, COUNT, relay_ask_timeout(relay)) < 0)
 		return errno == EINTR ? 0 : error_set(err, errno, "poll");
 	for (int i = 0; i < 2; i++)
 		if (polls[STDOUT + i].revents)
@@ -312,6 +293,8 @@ static int step(struct relay *relay, struct error *err)
 		read_stdin(relay);
 	if (polls[CONNECTION].revents & POLLOUT)
 		relay_frames_flush(&relay->frames);
+	if (relay_ask_step(relay, polls[ASKS].revents != 0))
+		return 0;
 	if (polls[CONNECTION].revents & (POLLIN | POLLHUP | POLLERR))
 		return read_connection(relay, err);
 	/* frames that waited for room in an output */
@@ -376,6 +359,7 @@ int relay_run(const struct relay_setup *setup, struct client_result *result,
 	failed = relay.raw ? terminal_raw(0, err) : 0;
 	if (!failed)
 		failed = run(&relay, err);
+	relay_ask_stop(&relay);
 	terminal_restore();
 	/* as a shell does it after "^C" */
 	if (relay.raw && !failed && result->exit_code == 128 + SIGINT &&

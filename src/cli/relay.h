@@ -8,9 +8,13 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "cli/ask_mark.h"
+#include "cli/ask_watch.h"
+
 struct client_result;
 struct control_client;
 struct error;
+struct sandbox;
 
 /*
  * What is done with a session's output before it is ours: how many of the bytes
@@ -22,12 +26,22 @@ struct relay_filter {
 	void *ctx;
 };
 
+/* Questions about the network that are put to who sits at the terminal. */
+struct relay_ask {
+	const struct sandbox *sandbox; /* borrowed */
+	struct ask_watch watch;
+	char mark[ASK_MARK_SIZE];
+};
+
+#define RELAY_ASK_INIT ((struct relay_ask){ .watch = ASK_WATCH_INIT })
+
 struct relay_setup {
 	struct control_client *control; /* after the answer to exec or attach */
 	bool tty;
 	bool forward_stdin;
 	bool may_detach;                   /* Ctrl-P Ctrl-Q lets go */
 	const struct relay_filter *filter; /* may be NULL */
+	struct relay_ask *ask;             /* of a main session; may be NULL */
 };
 
 /* Until the session ends, is lost (-1), or the user lets go. */

@@ -11,6 +11,7 @@
 #include "base/own.h"
 #include "cli/clone.h"
 #include "cli/halt.h"
+#include "cli/proxy_file.h"
 #include "cli/store.h"
 #include "state/events.h"
 
@@ -42,6 +43,7 @@ int removal_of(const struct store *store, const char *name, struct error *err)
 	}
 	if (result < 0)
 		return -1;
+	proxy_file_remove(name);
 	events = events_open(NULL);
 	events_write(events, "removed", name, NULL);
 	return 0;

@@ -227,7 +227,9 @@ int request_parse(const struct options *options, const struct store *store,
 		return -1;
 	/* who names one that is there may stand anywhere, also at home */
 	named = request->name && exists(store, request->name);
-	return request_take_shares(options, !named, request, err);
+	if (request_take_shares(options, !named, request, err) < 0)
+		return -1;
+	return request_take_net(options, store, request, err);
 }
 
 void request_release(struct request *request)
@@ -237,6 +239,8 @@ void request_release(struct request *request)
 	free(request->hide);
 	free(request->template_name);
 	share_list_release(&request->shares);
+	rule_words_release(&request->rules);
+	socket_list_release(&request->sockets);
 	memset(request, 0, sizeof(*request));
 }
 

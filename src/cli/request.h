@@ -8,9 +8,13 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "cli/rule_words.h"
 #include "provision/template_pull.h"
+#include "state/port_list.h"
 #include "state/share_list.h"
+#include "state/socket_list.h"
 
+struct buffer;
 struct error;
 struct options;
 struct sandbox;
@@ -36,6 +40,11 @@ struct request {
 	unsigned cpus, memory_mib; /* 0: not given */
 	uint64_t disk_bytes;       /* 0: not given */
 	bool cold, remove_at_end;
+	const char *preset;         /* --policy; NULL: not given */
+	struct rule_words rules;    /* --allow, --deny; owned */
+	struct port_list ports;     /* host 0: any that is free */
+	struct socket_list sockets; /* owned */
+	bool ask;
 };
 
 #define REQUEST_DEFAULT_AGENT "shell"
@@ -56,6 +65,18 @@ int request_take_path(struct request *request, const char *word,
 /* -v, --workspace-mode, --hide, --quota; the current folder where none is. */
 int request_take_shares(const struct options *options, bool needs_workspace,
 			struct request *request, struct error *err);
+
+/* --policy, --allow, --deny, --ask, -p, --socket. */
+int request_take_net(const struct options *options, const struct store *store,
+		     struct request *request, struct error *err);
+/*
+ * What a new sandbox's file of rules begins with; "" when nothing was given.
+ * Under the docker spelling a file of the user's may say more.
+ */
+int request_policy(const struct request *request, const struct store *store,
+		   struct buffer *text, struct error *err);
+int request_compare_net(const struct request *request,
+			const struct sandbox *sandbox, struct error *err);
 
 /* What was given about folders and differs from the sandbox's is an error. */
 int request_compare_shares(const struct request *request,

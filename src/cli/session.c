@@ -7,6 +7,7 @@
 #include <errno.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include "base/error.h"
 #include "base/log.h"
@@ -18,6 +19,7 @@
 #include "cli/image_command.h"
 #include "cli/mark.h"
 #include "cli/command.h"
+#include "cli/relay.h"
 #include "cli/start.h"
 #include "cli/store.h"
 #include "cli/variables.h"
@@ -89,6 +91,8 @@ static int run(const struct sandbox *sandbox, struct start *start,
 	request->forward_stdin = wish->forward_stdin;
 	request->detach = wish->detach;
 	request->filter = wish->filter;
+	/* afterwards the main session is joined anew: no other one can be */
+	request->ask = request->main ? wish->ask : NULL;
 	request->lock = &start->lock;
 	request->turn = &start->turn;
 	return client_exec(&start->control, request, result, refusal, err);
@@ -190,31 +194,64 @@ static void begin_run(const struct sandbox *sandbox, const struct start *start)
 		log_debug("no mark for undo: %s", err.text);
 }
 
-int session_agent(const struct sandbox *sandbox, struct start *start,
-		  const char *const *args, const struct session_wish *wish,
-		  bool *let_go, struct error *err)
+/* Only somebody who sees the agent's screen can be asked there. */
+static void open_questions(const struct sandbox *sandbox,
+			   const struct session_wish *wish,
+			   struct relay_ask *ask)
 {
-	struct client_result result = { .end = CLIENT_EXITED };
+	struct error err = { 0 };
+	bool is_new;
+
+	if (!sandbox->record.ask || wish->detach || !isatty(0) || !isatty(1))
+		return;
+	ask->sandbox = sandbox;
+	if (ask_mark_load(ask->mark, &is_new, &err) < 0 ||
+	    ask_watch_open(&ask->watch, sandbox, &err) < 0)
+		log_debug("no questions here: %s", err.text);
+}
+
+static int run_agent(const struct sandbox *sandbox, struct start *start,
+		     const char *const *args, const struct session_wish *wish,
+		     struct client_result *result, struct error *err)
+{
 	bool has_args = args && args[0];
 	bool main = wish->tty;
 	int failed = -1;
 
 	if (main && !has_args && !wish->detach) {
-		failed = client_attach(&start->control, &result, err);
+		failed = client_attach(&start->control, wish->ask, result, err);
 		if (failed < 0 && err->code != ENOENT)
 			return failed;
 	}
 	if (failed < 0) {
 		begin_run(sandbox, start);
-		failed = start_agent(sandbox, start, args, main, wish, &result,
+		failed = start_agent(sandbox, start, args, main, wish, result,
 				     err);
 	}
 	/* somebody else was faster, or one is live beside which ARGS run */
 	if (failed < 0 && main && err->code == EEXIST)
 		failed = has_args || wish->detach
 				 ? start_agent(sandbox, start, args, false,
-					       wish, &result, err)
-				 : client_attach(&start->control, &result, err);
+					       wish, result, err)
+				 : client_attach(&start->control, wish->ask,
+						 result, err);
+	return failed;
+}
+
+int session_agent(const struct sandbox *sandbox, struct start *start,
+		  const char *const *args, const struct session_wish *wish,
+		  bool *let_go, struct error *err)
+{
+	struct client_result result = { .end = CLIENT_EXITED };
+	struct relay_ask ask = RELAY_ASK_INIT;
+	struct session_wish own = *wish;
+	int failed;
+
+	if (wish->tty)
+		open_questions(sandbox, wish, &ask);
+	own.ask = ask.watch.fd >= 0 ? &ask : NULL;
+	failed = run_agent(sandbox, start, args, &own, &result, err);
+	ask_watch_close(&ask.watch);
 	if (failed < 0)
 		return failed;
 	*let_go = result.end == CLIENT_DETACHED;

@@ -8,6 +8,7 @@
 #include <stdbool.h>
 
 struct error;
+struct relay_ask;
 struct relay_filter;
 struct sandbox;
 struct start;
@@ -19,6 +20,7 @@ struct session_wish {
 	bool tty, forward_stdin, detach;
 	bool named_agent; /* by the user: not the image's own command */
 	const struct relay_filter *filter; /* of its output; may be NULL */
+	struct relay_ask *ask;             /* session_agent() opens its own */
 };
 
 /* The exit code; negative with err set, as commands return it. */

@@ -84,12 +84,12 @@ static void print_row(const struct table *table, const char *const *cells,
 	}
 }
 
-void table_print(const struct table *table)
+static void print(const struct table *table, bool with_headings)
 {
 	AUTO_FREE size_t *widths = xcalloc(table->columns, sizeof(*widths));
 	bool colour = coloured();
 
-	for (size_t c = 0; c < table->columns; c++)
+	for (size_t c = 0; with_headings && c < table->columns; c++)
 		widths[c] = width(table->headings[c]);
 	for (size_t i = 0; i < table->cells; i++) {
 		size_t w = width(table->texts[i]);
@@ -97,15 +97,26 @@ void table_print(const struct table *table)
 		if (w > widths[i % table->columns])
 			widths[i % table->columns] = w;
 	}
-	if (colour)
-		fputs("\033[1m", stdout);
-	print_row(table, table->headings, widths);
-	fputs(colour ? "\033[0m\n" : "\n", stdout);
+	if (with_headings) {
+		fputs(colour ? "\033[1m" : "", stdout);
+		print_row(table, table->headings, widths);
+		fputs(colour ? "\033[0m\n" : "\n", stdout);
+	}
 	for (size_t i = 0; i + table->columns <= table->cells;
 	     i += table->columns) {
 		print_row(table, (const char *const *)&table->texts[i], widths);
 		putchar('\n');
 	}
+}
+
+void table_print(const struct table *table)
+{
+	print(table, true);
+}
+
+void table_print_rows(const struct table *table)
+{
+	print(table, false);
 }
 
 void table_ago(int64_t then, char *dst, size_t size)

@@ -18,6 +18,8 @@ void table_free(struct table *table);
 /* One cell of the current row; a row is complete by itself. */
 void table_cell(struct table *table, const char *text);
 void table_print(const struct table *table);
+/* Without the headings. */
+void table_print_rows(const struct table *table);
 
 /* "3 minutes ago"; dst has at least 32 bytes. */
 void table_ago(int64_t then, char *dst, size_t size);

@@ -107,26 +107,46 @@ void tail_read(int folder, struct tail_file *file)
 		read_open(file);
 }
 
-int tail_follow(int folder, struct tail_file *files, size_t count,
-		struct error *err)
+static int watch(int notify, int folder)
+{
+	char path[32];
+
+	text_format(path, sizeof(path), "/proc/self/fd/%d", folder);
+	return inotify_add_watch(notify, path,
+				 IN_MODIFY | IN_CREATE | IN_MOVED_TO |
+					 IN_DELETE_SELF | IN_MOVE_SELF);
+}
+
+/* False when the folder is gone. */
+static bool read_place(struct tail_place *place)
+{
+	struct stat st;
+
+	if (place->folder < 0)
+		return false;
+	for (size_t i = 0; i < place->count; i++)
+		tail_read(place->folder, &place->files[i]);
+	return fstat(place->folder, &st) == 0 && st.st_nlink > 0;
+}
+
+int tail_follow_each(struct tail_place *places, size_t count, struct error *err)
 {
 	AUTO_CLOSE int notify = inotify_init1(IN_CLOEXEC | IN_NONBLOCK);
 	struct pollfd polls[2] = { { notify, POLLIN, 0 }, { 1, 0, 0 } };
-	char path[32], events[4096];
-	struct stat st;
+	char events[4096];
+	bool there;
 
-	text_format(path, sizeof(path), "/proc/self/fd/%d", folder);
-	if (notify < 0 ||
-	    inotify_add_watch(notify, path,
-			      IN_MODIFY | IN_CREATE | IN_MOVED_TO |
-				      IN_DELETE_SELF | IN_MOVE_SELF) < 0)
-		return error_set(err, errno, "inotify");
+	for (size_t i = 0; i < count; i++)
+		if (notify < 0 || (places[i].folder >= 0 &&
+				   watch(notify, places[i].folder) < 0))
+			return error_set(err, errno, "inotify");
 	for (;;) {
+		there = false;
 		for (size_t i = 0; i < count; i++)
-			tail_read(folder, &files[i]);
+			there = read_place(&places[i]) || there;
 		if (fflush(stdout) != 0)
 			return 0; /* the reader has gone; main.c says so */
-		if (fstat(folder, &st) < 0 || st.st_nlink == 0)
+		if (!there)
 			return 0;
 		if (poll(polls, 2, -1) < 0 && errno != EINTR)
 			return error_set(err, errno, "poll");
@@ -135,4 +155,12 @@ int tail_follow(int folder, struct tail_file *files, size_t count,
 		while (read(notify, events, sizeof(events)) > 0)
 			;
 	}
+}
+
+int tail_follow(int folder, struct tail_file *files, size_t count,
+		struct error *err)
+{
+	struct tail_place place = { folder, files, count };
+
+	return tail_follow_each(&place, 1, err);
 }

@@ -41,3 +41,13 @@ void tail_end(struct tail_file *file);
  */
 int tail_follow(int folder, struct tail_file *files, size_t count,
 		struct error *err);
+
+struct tail_place {
+	int folder; /* -1: nothing to see there */
+	struct tail_file *files;
+	size_t count;
+};
+
+/* The same for several folders, until all of them are removed. */
+int tail_follow_each(struct tail_place *places, size_t count,
+		     struct error *err);

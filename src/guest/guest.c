@@ -14,6 +14,7 @@
 #include "base/log.h"
 #include "base/own.h"
 #include "guest/gate.h"
+#include "guest/modules.h"
 #include "guest/power.h"
 #include "guest/prime.h"
 #include "guest/stats.h"
@@ -126,6 +127,7 @@ static void prepare(struct guest *guest, const struct message *message)
 	    cgroups_freeze(&guest->cgroups, FREEZE_MS))
 		log_warn("sessions do not stand still");
 	files_prepare(&guest->files, guest->marker);
+	net_prepare(&guest->net, guest->marker);
 	power_sync();
 }
 
@@ -278,7 +280,8 @@ static void on_signal(void *ctx, const struct signalfd_siginfo *info)
 	if (info->ssi_signo != SIGCHLD)
 		return; /* Ctrl-Alt-Del and what the guest's root sends us */
 	while ((pid = waitpid(-1, &status, WNOHANG)) > 0) {
-		if (!files_on_exit(&guest->files, pid))
+		if (!files_on_exit(&guest->files, pid) &&
+		    !net_on_exit(&guest->net, pid))
 			sessions_on_exit(&guest->sessions, pid, status);
 	}
 	if (guest->state != GUEST_STOPPING)
@@ -325,7 +328,7 @@ static int start(struct guest *guest, int port_fd, struct error *err)
 					 .on_fire = on_folders_timer };
 	guest->files.on_ready = on_folders;
 	guest->files.ctx = guest;
-	mux_init(&guest->mux, &mux_ops, guest);
+	mux_init(&guest->mux, &mux_control_limits, &mux_ops, guest);
 	sessions_init(&guest->sessions, guest->loop, &guest->mux,
 		      &guest->cgroups);
 	sigemptyset(&signals);
@@ -342,11 +345,13 @@ int guest_run(struct guest *guest, int port_fd, struct error *err)
 {
 	if (start(guest, port_fd, err))
 		return -1;
+	modules_wait(guest->prime ? MODULES_ALL : MODULES_GATE);
 	if (guest->prime) {
 		/* Also warms the paths of our own code. */
 		prime_run(&guest->cgroups);
 	}
 	files_start(&guest->files, guest->loop);
+	net_start(&guest->net, guest->loop);
 	sessions_refill(&guest->sessions);
 	send_hello(guest);
 	do

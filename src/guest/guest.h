@@ -10,6 +10,7 @@
 #include "guest/cgroups.h"
 #include "guest/files.h"
 #include "guest/identity.h"
+#include "guest/net.h"
 #include "guest/port.h"
 #include "guest/session.h"
 #include "proto/mux.h"
@@ -40,6 +41,7 @@ struct guest {
 	struct identity identity;
 	struct sessions sessions;
 	struct files files;
+	struct net net;
 	struct timer stop;
 	enum guest_ending ending;
 	struct timer folders; /* AWAKE waits for shared folders */

@@ -17,6 +17,7 @@
 #include "base/log.h"
 #include "base/own.h"
 #include "base/text.h"
+#include "guest/net_link.h"
 #include "proto/messages.h"
 
 static const struct {
@@ -141,7 +142,7 @@ int identity_open(struct identity *identity, struct error *err)
 	}
 	set_hostname(identity, "bawn");
 	set_machine_id(identity, id);
-	rewrite(identity, IDENTITY_RESOLV, "# no network\n");
+	rewrite(identity, IDENTITY_RESOLV, "nameserver " NET_ADDRESS "\n");
 	return 0;
 }
 

@@ -75,6 +75,8 @@ static void set_sysctls(void)
 		{ "/proc/sys/kernel/printk", "2 4 1 7" },
 		/* The agent serves port 80 as well as 8080. */
 		{ "/proc/sys/net/ipv4/ip_unprivileged_port_start", "0" },
+		/* What containers send is rejected, not lost. */
+		{ "/proc/sys/net/ipv4/ip_forward", "1" },
 	};
 
 	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {

@@ -11,15 +11,11 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/epoll.h>
-#include <sys/mman.h>
 #include <sys/prctl.h>
-#include <sys/resource.h>
 #include <sys/socket.h>
-#include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -29,23 +25,17 @@
 #include "base/text.h"
 #include "guest/gate.h"
 #include "guest/relay_internal.h"
-#include "guest/sysfile.h"
+#include "guest/steady.h"
 #include "proto/cursor.h"
 
 #ifndef PR_SET_IO_FLUSHER
 #define PR_SET_IO_FLUSHER 57
 #endif
-#ifndef MCL_ONFAULT
-#define MCL_ONFAULT 4
-#endif
 #define PORT_READ_BYTES 4096 /* what one read of the port can give */
 #define READS_PER_ROUND 64
 #define LOST_MS 50
 #define EVENTS_MAX 16
-#define FD_PORT 3
-#define FD_CONTROL 4
-#define FD_LOG 5
-#define FD_FIRST_FREE 6
+#define FILES_MAX 1024
 
 int relay_watch(struct relay *relay, int fd, unsigned number, uint32_t events)
 {
@@ -372,35 +362,16 @@ static _Noreturn void pump(struct relay *relay)
 	}
 }
 
-static void be_steady(void)
-{
-	struct rlimit files = { .rlim_cur = 1024, .rlim_max = 1024 };
-
-	for (int number = 1; number < NSIG; number++) {
-		if (number != SIGSEGV && number != SIGBUS && number != SIGILL &&
-		    number != SIGFPE && number != SIGABRT)
-			signal(number, SIG_IGN);
-	}
-	prctl(PR_SET_NAME, "bawn-relay");
-	prctl(PR_SET_IO_FLUSHER, 1, 0, 0, 0);
-	sysfile_write(AT_FDCWD, "/proc/self/oom_score_adj", "-1000");
-	setrlimit(RLIMIT_NOFILE, &files);
-	if (mlockall(MCL_CURRENT | MCL_FUTURE | MCL_ONFAULT))
-		log_debug("mlockall: %s", strerror(errno));
-}
-
-/* Fixed numbers, and nothing of PID 1's but these. */
+/* Nothing of PID 1's but these. */
 static void keep_descriptors(struct relay *relay,
 			     const struct relay_start *start)
 {
-	int port = fcntl(start->port_fd, F_DUPFD_CLOEXEC, FD_FIRST_FREE);
-	int control = fcntl(start->control_fd, F_DUPFD_CLOEXEC, FD_FIRST_FREE);
-	int log = fcntl(start->log_fd, F_DUPFD_CLOEXEC, FD_FIRST_FREE);
+	int fds[] = { start->port_fd, start->control_fd, start->log_fd };
 
-	relay->port_fd = dup3(port, FD_PORT, O_CLOEXEC);
-	relay->control_fd = dup3(control, FD_CONTROL, O_CLOEXEC);
-	log_to(log < 0 ? -1 : dup3(log, FD_LOG, O_CLOEXEC));
-	syscall(SYS_close_range, log < 0 ? FD_LOG : FD_FIRST_FREE, ~0U, 0);
+	steady_keep(fds, ARRAY_SIZE(fds));
+	relay->port_fd = fds[0];
+	relay->control_fd = fds[1];
+	log_to(fds[2]);
 	relay->epoll_fd = epoll_create1(EPOLL_CLOEXEC);
 	relay->null_fd = open("/dev/null", O_RDWR | O_CLOEXEC);
 }
@@ -423,7 +394,6 @@ static void take_over(struct relay *relay)
 _Noreturn void relay_run(const struct relay_start *start)
 {
 	struct relay *relay = xcalloc(1, sizeof(*relay));
-	sigset_t none;
 
 	relay->shared = start->shared;
 	relay->again = start->again;
@@ -431,10 +401,9 @@ _Noreturn void relay_run(const struct relay_start *start)
 		relay->shares[i].fd = -1;
 	keep_descriptors(relay, start);
 	log_identity("bawn-relay", NULL);
-	be_steady();
-	sigemptyset(&none);
-	sigprocmask(SIG_SETMASK, &none, NULL);
-	setsid();
+	steady_begin("bawn-relay", FILES_MAX);
+	/* What it needs to write out must not wait for it. */
+	prctl(PR_SET_IO_FLUSHER, 1, 0, 0, 0);
 	stream_in_init(&relay->in);
 	relay_fuse_init(relay);
 	relay_mount_init(relay);

@@ -150,15 +150,9 @@ static int move_mount_point(const char *from, const char *to, struct error *err)
 
 static void empty_initramfs(void)
 {
-	static const char *const names[] = { "modules", "modules.order",
-					     "init" };
-	AUTO_CLOSE int old = open("/", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	struct error err;
-
-	for (size_t i = 0; i < ARRAY_SIZE(names); i++) {
-		if (fileio_remove_tree(old, names[i], &err))
-			log_debug("initramfs: %s", err.text);
-	}
+	/* The rest goes when it was used: modules_load(). */
+	if (unlink("/init"))
+		log_debug("initramfs: %s", strerror(errno));
 }
 
 int rootfs_switch(struct error *err)

@@ -159,7 +159,7 @@ int profile_enter_network(struct error *err)
 		.syscalls = syscalls,
 		.arguments = arguments,
 		.refusals = refusals,
-		.network = true,
+		.may_connect = true,
 	};
 	size_t n = 0;
 

@@ -86,6 +86,7 @@ static const struct field fields[] = {
 	FIELD(agent_once, FIELD_FLAG),
 	FIELD(files, FIELD_TEXT_NULL),
 	NUMBER(shares, 0, START_SHARES_MAX),
+	FIELD(net, FIELD_TEXT_NULL),
 };
 
 static json_t *encode_disks(const struct start_spec *spec)
@@ -265,6 +266,25 @@ static int check_files(const struct start_spec *spec, struct error *err)
 	return 0;
 }
 
+/* Its inside is the launcher's and bawn-net's to judge. */
+static int check_net(const struct start_spec *spec, struct error *err)
+{
+	json_t *object;
+	bool fits;
+
+	if (!spec->net)
+		return 0;
+	object = json_loads(spec->net, JSON_REJECT_DUPLICATES, NULL);
+	fits = json_is_object(object);
+	json_decref(object);
+	if (!fits)
+		return error_set(err, 0, "start line: net: not an object");
+	if (spec->goal == START_MAKE_WARM)
+		return error_set(err, 0,
+				 "start line: make-warm has no network");
+	return 0;
+}
+
 /* What the goal needs is there; the supervisor need not ask again. */
 static int check_spec(const struct start_spec *spec, struct error *err)
 {
@@ -285,6 +305,8 @@ static int check_spec(const struct start_spec *spec, struct error *err)
 		return error_set(err, 0,
 				 "start line: %s needs kernel and initramfs",
 				 goals[spec->goal]);
+	if (check_net(spec, err) < 0)
+		return -1;
 	return check_files(spec, err);
 }
 

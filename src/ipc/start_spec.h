@@ -35,7 +35,7 @@ enum start_accel {
  * Raised whenever the supervisor builds another machine from the same spec
  * (devices, firmware): part of the key of warm images. A unit test notices.
  */
-#define START_MACHINE_VERSION 2
+#define START_MACHINE_VERSION 3
 
 struct start_spec {
 	enum start_goal goal;
@@ -66,6 +66,8 @@ struct start_spec {
 	bool agent_once;    /* power off when the main session has ended */
 	char *files; /* JSON object for bawn-files: its "shares", …; or NULL */
 	unsigned shares; /* how many these are; also told to the guest */
+	char *net; /* JSON object: the network's settings; NULL: there is none
+		    */
 };
 
 /*

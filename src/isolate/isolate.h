@@ -41,10 +41,13 @@ enum isolate_namespace {
 /* As a value: the process that the filter is loaded in. */
 #define ISOLATE_OWN_PID (~UINT64_C(0))
 
-/* A system call that is allowed only when one argument has a known value. */
+/* In an index: and the next row, of the same call, must hold too. */
+#define ISOLATE_AND 0x100u
+
+/* A system call that is allowed only when an argument has a known value. */
 struct isolate_argument {
 	const char *syscall;
-	unsigned index;       /* 0..5 */
+	unsigned index;       /* 0..5, perhaps with ISOLATE_AND */
 	uint64_t mask, value; /* allowed when (argument & mask) == value */
 };
 
@@ -70,6 +73,7 @@ struct isolate_profile {
 	unsigned namespaces;
 	const struct isolate_path *paths; /* Landlock rules; NULL-path, fd -1
 					     ends the list */
+	bool may_connect;  /* by TCP; where Landlock knows, else no */
 	bool private_root; /* bind `paths` into an empty root and pivot there */
 	const char *const *syscalls; /* allow-list, NULL-terminated; others
 					kill the process */
@@ -82,8 +86,6 @@ struct isolate_profile {
 	const struct isolate_copy *copies; /* or NULL */
 	/* ends in one without a syscall; or NULL */
 	const struct isolate_refusal *refusals;
-	/* TCP may be used: newer versions of Landlock would forbid it too */
-	bool network;
 };
 
 /* What could be applied here; names of layers for `doctor`. */

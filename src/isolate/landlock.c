@@ -50,7 +50,8 @@ enum landlock_right {
 	 RIGHT_REMOVE_FILE | RIGHT_MAKE_DIR | RIGHT_MAKE_REG | \
 	 RIGHT_MAKE_SOCK | RIGHT_MAKE_SYM | RIGHT_REFER | RIGHT_TRUNCATE)
 
-#define NET_ALL 3U   /* bind and connect of TCP, version 4 */
+#define NET_BIND 1U /* of TCP, version 4 */
+#define NET_CONNECT 2U
 #define SCOPE_ALL 3U /* abstract sockets and signals, version 6 */
 
 struct ruleset_attr {
@@ -138,17 +139,18 @@ static int add_path(int ruleset, const struct isolate_path *path,
 
 int landlock_restrict(const struct isolate_profile *profile, struct error *err)
 {
+	const struct isolate_path *paths = profile->paths;
 	struct ruleset_attr attr = { 0 };
 	size_t attr_size = sizeof(attr.handled_fs);
 	AUTO_CLOSE int ruleset = -1;
-	const struct isolate_path *paths = profile->paths;
 	int abi = landlock_abi();
 
 	if (!abi)
 		return error_set(err, errno, "Landlock");
 	attr.handled_fs = handled_rights(abi);
 	if (abi >= 4) {
-		attr.handled_net = profile->network ? 0 : NET_ALL;
+		attr.handled_net =
+			NET_BIND | (profile->may_connect ? 0 : NET_CONNECT);
 		attr_size = 2 * sizeof(uint64_t);
 	}
 	if (abi >= 6) {

@@ -25,6 +25,8 @@
 	(CLONE_NEWUSER | CLONE_NEWPID | CLONE_NEWNET | CLONE_NEWIPC | \
 	 CLONE_NEWUTS | CLONE_NEWNS | CLONE_NEWCGROUP)
 
+#define ARGUMENTS 6 /* that a system call has */
+
 AUTO_DEFINE(filter, scmp_filter_ctx, seccomp_release)
 
 /* Negative: unknown here. */
@@ -53,24 +55,35 @@ static int allow_name(scmp_filter_ctx filter, const char *name,
 	return 0;
 }
 
-static int allow_argument(scmp_filter_ctx filter,
-			  const struct isolate_argument *rule,
-			  struct error *err)
+/* Of rows that belong together; returns the last of them, NULL on failure. */
+static const struct isolate_argument *
+allow_arguments(scmp_filter_ctx filter, const struct isolate_argument *rule,
+		struct error *err)
 {
-	uint64_t value = rule->value == ISOLATE_OWN_PID ? (uint64_t)getpid()
-							: rule->value;
-	struct scmp_arg_cmp compare =
-		SCMP_CMP(rule->index, SCMP_CMP_MASKED_EQ, rule->mask, value);
-	int number = number_of(rule->syscall), failed;
+	struct scmp_arg_cmp compare[ARGUMENTS];
+	const char *name = rule->syscall;
+	int number = number_of(name), failed = 0;
+	unsigned count = 0;
 
-	if (number < 0)
-		return 0;
-	failed = seccomp_rule_add_array(filter, SCMP_ACT_ALLOW, number, 1,
-					&compare);
-	if (failed < 0)
-		return error_set(err, -failed, "seccomp rule for %s",
-				 rule->syscall);
-	return 0;
+	for (;; rule++) {
+		uint64_t value = rule->value == ISOLATE_OWN_PID
+					 ? (uint64_t)getpid()
+					 : rule->value;
+
+		compare[count++] =
+			SCMP_CMP(rule->index & ~ISOLATE_AND, SCMP_CMP_MASKED_EQ,
+				 rule->mask, value);
+		if (!(rule->index & ISOLATE_AND) || count == ARGUMENTS)
+			break;
+	}
+	if (number >= 0)
+		failed = seccomp_rule_add_array(filter, SCMP_ACT_ALLOW, number,
+						count, compare);
+	if (failed < 0) {
+		error_set(err, -failed, "seccomp rule for %s", name);
+		return NULL;
+	}
+	return rule;
 }
 
 static int answer_enosys(scmp_filter_ctx filter, const char *name,
@@ -117,7 +130,8 @@ static int add_rules(scmp_filter_ctx filter,
 	}
 	for (const struct isolate_argument *rule = profile->arguments;
 	     rule && rule->syscall; rule++) {
-		if (allow_argument(filter, rule, err) < 0)
+		rule = allow_arguments(filter, rule, err);
+		if (!rule)
 			return -1;
 	}
 	for (name = profile->syscalls_enosys; name && *name; name++) {

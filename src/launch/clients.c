@@ -2,39 +2,23 @@
 /*
  * clients.c - requests of the CLI on launch.sock
  */
-#include "launch/clients.h"
+#include "launch/clients_internal.h"
 
 #include <errno.h>
-#include <jansson.h>
 #include <string.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
-#include "base/buffer.h"
 #include "base/error.h"
 #include "base/log.h"
 #include "base/mem.h"
 #include "base/own.h"
 #include "ipc/control.h"
-#include "launch/keeper.h"
+#include "launch/keeper_files.h"
+#include "launch/keeper_net.h"
 
 enum {
-	ANSWER_MS = 10000,
 	LABEL_MAX = 200,
-};
-
-enum waits_for {
-	WAITS_FOR_REQUEST,
-	WAITS_FOR_SHARES,
-	WAITS_FOR_MARK,
-};
-
-struct client {
-	struct clients *clients; /* borrowed */
-	struct source source;    /* owns its descriptor */
-	struct buffer in;
-	struct timer timeout;
-	enum waits_for waits_for;
 };
 
 static void drop(struct client *client)
@@ -45,6 +29,8 @@ static void drop(struct client *client)
 		if (clients->list[i] == client)
 			clients->list[i] = NULL;
 	}
+	/* There is room for another one. */
+	loop_wait_for(&clients->listener, EPOLLIN);
 	loop_del(&client->source);
 	timer_stop(&client->timeout);
 	close(client->source.fd);
@@ -52,44 +38,75 @@ static void drop(struct client *client)
 	loop_defer_free(clients->loop, client);
 }
 
-/* Takes the reference. An answer fits any socket's buffer. */
-static void answer(struct client *client, json_t *json)
+/* False: it has gone, or does not read. */
+static bool send_line(struct client *client, json_t *json)
 {
 	AUTO_FREE char *line = control_encode_line(json);
+	ssize_t n;
 
 	json_decref(json);
-	if (line &&
-	    send(client->source.fd, line, strlen(line), MSG_NOSIGNAL) < 0)
+	if (!line)
+		return false;
+	n = send(client->source.fd, line, strlen(line),
+		 MSG_NOSIGNAL | MSG_DONTWAIT);
+	return n == (ssize_t)strlen(line);
+}
+
+/* An answer fits any socket's buffer. */
+void client_answer(struct client *client, json_t *json)
+{
+	if (!send_line(client, json))
 		log_debug("the client has gone");
 	drop(client);
 }
 
-static void refuse(struct client *client, int code, const char *text)
+void client_refuse(struct client *client, int code, const char *text)
 {
-	answer(client, control_failure(code, text));
+	client_answer(client, control_failure(code, text));
+}
+
+void client_send(struct client *client, json_t *json)
+{
+	if (!send_line(client, json))
+		drop(client);
+}
+
+void client_wait(struct client *client, enum waits_for what)
+{
+	client->waits_for = what;
+	timer_start(client->clients->loop, &client->timeout, CLIENT_ANSWER_MS);
 }
 
 static void on_timeout(struct timer *timer)
 {
 	struct client *client = CONTAINER_OF(timer, struct client, timeout);
 
-	refuse(client, ETIMEDOUT,
-	       client->waits_for == WAITS_FOR_SHARES
-		       ? "the sandbox did not mount it within 10 s"
-		       : "no answer within 10 s");
+	client_refuse(client, ETIMEDOUT,
+		      client->waits_for == WAITS_FOR_SHARES
+			      ? "the sandbox did not mount it within 10 s"
+			      : "no answer within 10 s");
 }
 
 static void handle_status(struct client *client, json_t *json)
 {
-	const struct keeper *keeper = client->clients->keeper;
+	const struct keeper *files = &client->clients->files->keeper;
+	const struct keeper *net = &client->clients->net->keeper;
+	bool trouble =
+		net->life == KEEPER_WAITING || net->life == KEEPER_GIVEN_UP;
 	json_t *ok = control_ok();
 
-	json_object_set_new(ok, "files_pid", json_integer(keeper->child.pid));
-	json_object_set_new(ok, "restarts", json_integer(keeper->restarts));
-	answer(client, ok);
+	json_object_set_new(ok, "files_pid", json_integer(files->child.pid));
+	json_object_set_new(ok, "restarts", json_integer(files->restarts));
+	json_object_set_new(ok, "net_pid", json_integer(net->child.pid));
+	json_object_set_new(ok, "net_restarts", json_integer(net->restarts));
+	json_object_set_new(ok, "net",
+			    json_string(keeper_life_name(net->life)));
+	json_object_set_new(ok, "net_error",
+			    trouble ? json_string(net->why) : json_null());
+	client_answer(client, ok);
 }
 
-static bool busy(const struct clients *clients, enum waits_for what)
+bool clients_busy(const struct clients *clients, enum waits_for what)
 {
 	for (size_t i = 0; i < CLIENTS_MAX; i++) {
 		if (clients->list[i] && clients->list[i]->waits_for == what)
@@ -105,16 +122,17 @@ static void handle_shares(struct client *client, json_t *json)
 	size_t count = json_array_size(json_object_get(files, "shares"));
 
 	if (count < 1 || count > KEEPER_SHARES_MAX) {
-		refuse(client, EINVAL, "files: a list of 1 to 64 shares");
+		client_refuse(client, EINVAL,
+			      "files: a list of 1 to 64 shares");
 		return;
 	}
-	if (busy(clients, WAITS_FOR_SHARES)) {
-		refuse(client, EBUSY, "another command changes the shares");
+	if (clients_busy(clients, WAITS_FOR_SHARES)) {
+		client_refuse(client, EBUSY,
+			      "another command changes the shares");
 		return;
 	}
-	client->waits_for = WAITS_FOR_SHARES;
-	timer_start(clients->loop, &client->timeout, ANSWER_MS);
-	keeper_change(clients->keeper, json_incref(files));
+	client_wait(client, WAITS_FOR_SHARES);
+	keeper_files_change(clients->files, json_incref(files));
 }
 
 static void handle_mark(struct client *client, json_t *json)
@@ -124,17 +142,17 @@ static void handle_mark(struct client *client, json_t *json)
 
 	if (!label || !label[0] || strlen(label) > LABEL_MAX ||
 	    strpbrk(label, "\r\n")) {
-		refuse(client, EINVAL, "a label is one line, 1 to 200 bytes");
+		client_refuse(client, EINVAL,
+			      "a label is one line, 1 to 200 bytes");
 		return;
 	}
-	if (busy(clients, WAITS_FOR_MARK)) {
-		refuse(client, EBUSY, "another command sets a mark");
+	if (clients_busy(clients, WAITS_FOR_MARK)) {
+		client_refuse(client, EBUSY, "another command sets a mark");
 		return;
 	}
-	client->waits_for = WAITS_FOR_MARK;
-	timer_start(clients->loop, &client->timeout, ANSWER_MS);
-	if (keeper_mark(clients->keeper, label) < 0)
-		refuse(client, ESRCH, "no folder is shared");
+	client_wait(client, WAITS_FOR_MARK);
+	if (keeper_files_mark(clients->files, label) < 0)
+		client_refuse(client, ESRCH, "no folder is shared");
 }
 
 static void on_request(struct client *client, json_t *json)
@@ -146,6 +164,11 @@ static void on_request(struct client *client, json_t *json)
 		{ "status", handle_status },
 		{ "shares", handle_shares },
 		{ "mark", handle_mark },
+		{ "net", client_net },
+		{ "ports", client_ports },
+		{ "asks", client_asks },
+		{ "ask-answer", client_ask_answer },
+		{ "watch-asks", client_watch_asks },
 	};
 	const char *op = json_string_value(json_object_get(json, "op"));
 
@@ -155,7 +178,7 @@ static void on_request(struct client *client, json_t *json)
 			return;
 		}
 	}
-	refuse(client, ENOSYS, "unknown request");
+	client_refuse(client, ENOSYS, "unknown request");
 }
 
 static void on_line(struct client *client, size_t len)
@@ -165,7 +188,7 @@ static void on_line(struct client *client, size_t len)
 		control_parse_line((const char *)client->in.data, len, &err);
 
 	if (!json) {
-		refuse(client, EINVAL, err.text);
+		client_refuse(client, EINVAL, err.text);
 		return;
 	}
 	/* The second request of a connection waits for ever. */
@@ -182,11 +205,15 @@ static void on_event(struct source *source, uint32_t events)
 	const char *newline;
 	ssize_t n;
 
+	/* It has asked, and goes before it has heard the answer. */
+	if (client->waits_for != WAITS_FOR_REQUEST) {
+		drop(client);
+		return;
+	}
 	n = recv(source->fd, bytes, sizeof(bytes), MSG_DONTWAIT);
 	if (n < 0 && (errno == EAGAIN || errno == EINTR))
 		return;
-	if (n <= 0 || client->waits_for != WAITS_FOR_REQUEST ||
-	    buffer_append(&client->in, bytes, (size_t)n) < 0) {
+	if (n <= 0 || buffer_append(&client->in, bytes, (size_t)n) < 0) {
 		drop(client);
 		return;
 	}
@@ -196,13 +223,21 @@ static void on_event(struct source *source, uint32_t events)
 			(size_t)(newline - (const char *)client->in.data));
 }
 
-static void add(struct clients *clients, int fd)
+/* CLIENTS_MAX: there is none. */
+static size_t free_place(const struct clients *clients)
 {
-	struct client *client = xcalloc(1, sizeof(*client));
 	size_t i = 0;
 
 	while (i < CLIENTS_MAX && clients->list[i])
 		i++;
+	return i;
+}
+
+static void add(struct clients *clients, int fd)
+{
+	struct client *client = xcalloc(1, sizeof(*client));
+	size_t i = free_place(clients);
+
 	*client = (struct client){
 		.clients = clients,
 		.source = { .name = "launch client",
@@ -212,22 +247,27 @@ static void add(struct clients *clients, int fd)
 		.in = BUFFER_INIT(CONTROL_LINE_MAX),
 		.timeout = { .name = "client", .on_fire = on_timeout },
 	};
-	if (i == CLIENTS_MAX ||
-	    loop_add(clients->loop, &client->source, NULL) < 0) {
+	if (loop_add(clients->loop, &client->source, NULL) < 0) {
 		drop(client);
 		return;
 	}
 	clients->list[i] = client;
-	timer_start(clients->loop, &client->timeout, ANSWER_MS);
+	timer_start(clients->loop, &client->timeout, CLIENT_ANSWER_MS);
 }
 
 static void on_accept(struct source *source, uint32_t events)
 {
 	struct clients *clients =
 		CONTAINER_OF(source, struct clients, listener);
-	AUTO_CLOSE int fd = accept4(source->fd, NULL, NULL, SOCK_CLOEXEC);
+	AUTO_CLOSE int fd = -1;
 	struct error err;
 
+	/* More of them wait in the socket's own queue. */
+	if (free_place(clients) == CLIENTS_MAX) {
+		loop_wait_for(source, 0);
+		return;
+	}
+	fd = accept4(source->fd, NULL, NULL, SOCK_CLOEXEC);
 	if (fd < 0)
 		return;
 	if (control_check_peer(fd, getuid(), &err) < 0) {
@@ -237,27 +277,26 @@ static void on_accept(struct source *source, uint32_t events)
 	add(clients, TAKE_FD(fd));
 }
 
-int clients_open(struct clients *clients, struct loop *loop, int fd,
-		 struct keeper *keeper, struct error *err)
+int clients_open(struct clients *clients, int fd, struct error *err)
 {
-	*clients = (struct clients){ .loop = loop, .keeper = keeper };
 	clients->listener = (struct source){ .name = "launch socket",
 					     .fd = fd,
 					     .events = EPOLLIN,
 					     .on_event = on_accept };
-	return loop_add(loop, &clients->listener, err);
+	return loop_add(clients->loop, &clients->listener, err);
 }
 
 static void shares_changed_for(struct client *client)
 {
-	const struct keeper *keeper = client->clients->keeper;
+	const struct keeper_files *files = client->clients->files;
+	const struct keeper *keeper = &files->keeper;
 
 	if (keeper->refused[0])
-		refuse(client, EINVAL, keeper->refused);
+		client_refuse(client, EINVAL, keeper->refused);
 	else if (keeper->life == KEEPER_GIVEN_UP)
-		refuse(client, EIO, keeper->why);
-	else if (keeper_settled(keeper))
-		answer(client, control_ok());
+		client_refuse(client, EIO, keeper->why);
+	else if (keeper_files_settled(files))
+		client_answer(client, control_ok());
 }
 
 void clients_keeper_changed(struct clients *clients)
@@ -267,6 +306,9 @@ void clients_keeper_changed(struct clients *clients)
 
 		if (client && client->waits_for == WAITS_FOR_SHARES)
 			shares_changed_for(client);
+		else if (client && (client->waits_for == WAITS_FOR_NET ||
+				    client->waits_for == WAITS_FOR_PORTS))
+			client_net_changed(client);
 	}
 }
 
@@ -278,9 +320,9 @@ void clients_marked(struct clients *clients, const char *why)
 		if (!client || client->waits_for != WAITS_FOR_MARK)
 			continue;
 		if (why)
-			refuse(client, EIO, why);
+			client_refuse(client, EIO, why);
 		else
-			answer(client, control_ok());
+			client_answer(client, control_ok());
 	}
 }
 

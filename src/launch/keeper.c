@@ -1,13 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * keeper.c - keeps bawn-files running
+ * keeper.c - keeps the programs running that serve a guest's ports
  */
 #include "launch/keeper_internal.h"
 
 #include <errno.h>
 #include <signal.h>
 #include <string.h>
-#include <sys/mman.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -24,57 +23,68 @@ enum {
 	END_MS = 5000, /* for a planned end; its disk may be slow */
 };
 
+static const char *const life_names[] = {
+	[KEEPER_IDLE] = "idle",       [KEEPER_STARTING] = "starting",
+	[KEEPER_SERVING] = "serving", [KEEPER_ENDING] = "starting",
+	[KEEPER_WAITING] = "waiting", [KEEPER_GIVEN_UP] = "given-up",
+};
+_Static_assert(ARRAY_SIZE(life_names) == KEEPER_LIVES, "a name for each");
+
 static void on_control(struct source *source, uint32_t events);
 static void on_errors(struct source *source, uint32_t events);
 static void on_exit_event(struct source *source, uint32_t events);
 static void on_retry(struct timer *timer);
 static void on_patience(struct timer *timer);
 
-static void line_init(struct keeper_line *line, const char *name, source_fn *fn)
+const char *keeper_life_name(enum keeper_life life)
 {
-	*line = (struct keeper_line){ .source = { .name = name,
-						  .fd = -1,
-						  .events = EPOLLIN,
-						  .on_event = fn } };
+	return life_names[life];
 }
 
-int keeper_init(struct keeper *keeper, struct loop *loop, int port, int folder,
-		const char *marker, struct error *err)
+static struct source source_of(const char *name, source_fn *fn)
 {
-	*keeper = (struct keeper){ .loop = loop,
+	return (struct source){
+		.name = name, .fd = -1, .events = EPOLLIN, .on_event = fn
+	};
+}
+
+int keeper_init(struct keeper *keeper, const struct keeper_row *row,
+		struct loop *loop, int port, int folder, const char *marker,
+		struct error *err)
+{
+	*keeper = (struct keeper){ .row = row,
+				   .loop = loop,
 				   .port = port,
 				   .folder = folder,
 				   .child = { 0, -1 },
 				   .has_marker = marker != NULL };
 	keeper->retry =
-		(struct timer){ .name = "files again", .on_fire = on_retry };
+		(struct timer){ .name = "start again", .on_fire = on_retry };
 	keeper->patience =
-		(struct timer){ .name = "files end", .on_fire = on_patience };
-	line_init(&keeper->control, "files control", on_control);
-	line_init(&keeper->errors, "files errors", on_errors);
-	keeper->memory = memfd_create("nodes", MFD_CLOEXEC);
-	if (keeper->memory < 0)
-		return error_set(err, errno, "memory file");
+		(struct timer){ .name = "planned end", .on_fire = on_patience };
+	keeper->control = source_of(row->program, on_control);
+	keeper->errors = source_of("its errors", on_errors);
+	keeper->exit_source = source_of("its exit", on_exit_event);
 	if (marker &&
 	    text_unhex(marker, keeper->marker, sizeof(keeper->marker)) < 0)
 		return error_set(err, 0, "marker: 64 hex digits");
 	return 0;
 }
 
-static void close_line(struct keeper_line *line)
+static void close_source(struct source *source)
 {
-	loop_del(&line->source);
-	if (line->source.fd >= 0)
-		close(line->source.fd);
-	line->source.fd = -1;
-	line->len = 0;
+	loop_del(source);
+	if (source->fd >= 0)
+		close(source->fd);
+	source->fd = -1;
 }
 
 static void close_channels(struct keeper *keeper)
 {
-	close_line(&keeper->control);
-	close_line(&keeper->errors);
-	loop_del(&keeper->exit_source);
+	close_source(&keeper->control);
+	close_source(&keeper->errors);
+	keeper->error_lines.len = 0;
+	loop_del(&keeper->exit_source); /* its descriptor is the child's */
 }
 
 static void give_up(struct keeper *keeper)
@@ -82,9 +92,12 @@ static void give_up(struct keeper *keeper)
 	char text[KEEPER_LINE_MAX + 64];
 
 	keeper->life = KEEPER_GIVEN_UP;
-	text_format(text, sizeof(text), "the shared folders are not served: %s",
+	text_format(text, sizeof(text), "%s: %s", keeper->row->lost,
 		    keeper->why);
 	log_error("%s", text);
+	/* What once worked may again, when whoever kills it is done. */
+	if (keeper->served)
+		timer_start(keeper->loop, &keeper->retry, DEATHS_WINDOW_MS);
 	keeper->ops->on_failed(keeper->ctx, text);
 	keeper->ops->on_change(keeper->ctx);
 }
@@ -98,15 +111,10 @@ static int begin(struct keeper *keeper)
 	keeper->why[0] = '\0';
 	keeper->life = KEEPER_STARTING;
 	if (keeper_spawn(keeper, &err) == 0) {
-		keeper->exit_source =
-			(struct source){ .name = "files exit",
-					 .fd = keeper->child.pidfd,
-					 .events = EPOLLIN,
-					 .on_event = on_exit_event };
+		keeper->exit_source.fd = keeper->child.pidfd;
 		if (loop_add(keeper->loop, &keeper->exit_source, &err) == 0 &&
-		    loop_add(keeper->loop, &keeper->control.source, &err) ==
-			    0 &&
-		    loop_add(keeper->loop, &keeper->errors.source, &err) == 0)
+		    loop_add(keeper->loop, &keeper->control, &err) == 0 &&
+		    loop_add(keeper->loop, &keeper->errors, &err) == 0)
 			return 0;
 		keeper_kill(keeper);
 		child_wait(&keeper->child, &(int){ 0 }, NULL);
@@ -117,37 +125,49 @@ static int begin(struct keeper *keeper)
 	return -1;
 }
 
-void keeper_serve(struct keeper *keeper, json_t *files)
+void keeper_serve(struct keeper *keeper, json_t *settings)
 {
-	json_decref(keeper->files);
-	keeper->files = files;
+	json_decref(keeper->settings);
+	keeper->settings = settings;
 	if (begin(keeper) < 0)
 		give_up(keeper);
 }
 
-static uint64_t mounted_shares(const json_t *files)
+void keeper_take(struct keeper *keeper, json_t *settings)
 {
-	uint64_t bits = 0;
-	json_t *share;
-	size_t i;
-
-	json_array_foreach(json_object_get(files, "shares"), i, share)
-	{
-		if (i < KEEPER_SHARES_MAX &&
-		    !json_is_true(json_object_get(share, "gone")))
-			bits |= UINT64_C(1) << i;
-	}
-	return bits;
+	/* Back to what has worked, not to what was on trial. */
+	if (keeper->settings_back)
+		json_decref(keeper->settings);
+	else
+		keeper->settings_back = keeper->settings;
+	keeper->settings = settings;
+	keeper->refused[0] = '\0';
 }
 
-void keeper_change(struct keeper *keeper, json_t *files)
+void keeper_settle(struct keeper *keeper)
 {
-	json_decref(keeper->files_back);
-	keeper->files_back = keeper->files;
-	keeper->files = files;
-	keeper->refused[0] = '\0';
+	if (!keeper->settings_back)
+		return;
+	json_decref(keeper->settings_back);
+	keeper->settings_back = NULL;
+	if (keeper->row->on_settled)
+		keeper->row->on_settled(keeper);
+}
+
+void keeper_refuse(struct keeper *keeper, const char *why)
+{
+	text_copy(keeper->refused, sizeof(keeper->refused), why);
+	json_decref(keeper->settings);
+	keeper->settings = keeper->settings_back;
+	keeper->settings_back = NULL;
+	if (keeper->row->on_refused)
+		keeper->row->on_refused(keeper);
+}
+
+void keeper_replace(struct keeper *keeper, json_t *settings)
+{
+	keeper_take(keeper, settings);
 	keeper->welcomed = false;
-	keeper->initialised &= mounted_shares(files);
 	timer_stop(&keeper->retry);
 	if (keeper_runs(keeper)) {
 		keeper->life = KEEPER_ENDING;
@@ -165,27 +185,6 @@ static void on_patience(struct timer *timer)
 
 	if (keeper->life == KEEPER_ENDING)
 		keeper_kill(keeper);
-}
-
-bool keeper_settled(const struct keeper *keeper)
-{
-	uint64_t wanted = mounted_shares(keeper->files);
-
-	return keeper->life == KEEPER_SERVING && keeper->welcomed &&
-	       (wanted & ~keeper->initialised) == 0;
-}
-
-int keeper_mark(struct keeper *keeper, const char *label)
-{
-	char line[KEEPER_LINE_MAX];
-	size_t len;
-
-	if (keeper->life != KEEPER_SERVING ||
-	    text_format(line, sizeof(line), "mark %s\n", label) < 0)
-		return -1;
-	len = strlen(line);
-	return write(keeper->control.source.fd, line, len) == (ssize_t)len ? 0
-									   : -1;
 }
 
 void keeper_end(struct keeper *keeper)
@@ -206,100 +205,88 @@ bool keeper_runs(const struct keeper *keeper)
 	return keeper->child.pid > 0;
 }
 
-static void on_ready(struct keeper *keeper)
+void keeper_ready(struct keeper *keeper)
 {
 	if (keeper->life != KEEPER_STARTING)
 		return;
 	keeper->life = KEEPER_SERVING;
 	keeper->served = true;
-	json_decref(keeper->files_back);
-	keeper->files_back = NULL;
-	log_info("bawn-files serves, pid %d", (int)keeper->child.pid);
+	keeper_settle(keeper);
+	log_info("%s serves, pid %d", keeper->row->program,
+		 (int)keeper->child.pid);
+	if (keeper->row->on_ready)
+		keeper->row->on_ready(keeper);
 }
 
-static void on_control_line(struct keeper *keeper, const char *line)
+void keeper_welcomed(struct keeper *keeper)
 {
-	uint64_t share;
-
-	if (strcmp(line, "ready") == 0) {
-		on_ready(keeper);
-	} else if (strcmp(line, "welcomed") == 0) {
-		memcpy(keeper->marker, keeper->next_marker,
-		       sizeof(keeper->marker));
-		keeper->has_marker = true;
-		keeper->welcomed = true;
-	} else if (text_starts(line, "initialised ") &&
-		   text_to_u64(line + strlen("initialised "), 0,
-			       KEEPER_SHARES_MAX - 1, &share) == 0) {
-		keeper->initialised |= UINT64_C(1) << share;
-	} else if (text_starts(line, "marked ")) {
-		keeper->ops->on_mark(keeper->ctx, NULL);
-	} else if (text_starts(line, "failed ")) {
-		keeper->ops->on_mark(keeper->ctx, line + strlen("failed "));
-	} else {
-		log_limited(LOG_LEVEL_WARN, "bawn-files: unknown line");
-	}
-	keeper->ops->on_change(keeper->ctx);
+	memcpy(keeper->marker, keeper->next_marker, sizeof(keeper->marker));
+	keeper->has_marker = true;
+	keeper->welcomed = true;
 }
 
 /* What it writes may come from a guest: log_write() makes it printable. */
-static void on_error_line(struct keeper *keeper, const char *line)
+static void on_error_line(void *ctx, const char *line)
 {
+	struct keeper *keeper = ctx;
+	size_t len = strlen(keeper->row->program);
 	const char *text = line;
 
-	if (text_starts(text, "bawn-files: "))
-		text += strlen("bawn-files: ");
-	log_limited(LOG_LEVEL_INFO, "bawn-files: %s", text);
+	if (text_starts(text, keeper->row->program) &&
+	    text_starts(text + len, ": "))
+		text += len + 2;
+	log_limited(LOG_LEVEL_INFO, "%s: %s", keeper->row->program, text);
 	if (text_starts(text, "error: "))
 		text += strlen("error: ");
 	text_printable(text, strlen(text), keeper->why, sizeof(keeper->why));
 }
 
-/* False: there is nothing more to read now. */
-static bool read_lines(struct keeper *keeper, struct keeper_line *line,
-		       void (*take)(struct keeper *, const char *))
+bool keeper_read_lines(struct source *source, struct keeper_lines *lines,
+		       void (*take)(void *ctx, const char *line), void *ctx)
 {
-	ssize_t n = read(line->source.fd, line->bytes + line->len,
-			 sizeof(line->bytes) - 1 - line->len);
+	ssize_t n = read(source->fd, lines->bytes + lines->len,
+			 sizeof(lines->bytes) - 1 - lines->len);
 	char *end;
 
 	if (n < 0 && (errno == EAGAIN || errno == EINTR))
 		return false;
 	if (n <= 0) {
-		loop_del(&line->source);
+		loop_del(source);
 		return false;
 	}
-	line->len += (size_t)n;
-	line->bytes[line->len] = '\0';
-	while ((end = memchr(line->bytes, '\n', line->len)) ||
-	       line->len == sizeof(line->bytes) - 1) {
-		size_t used = line->len;
+	lines->len += (size_t)n;
+	lines->bytes[lines->len] = '\0';
+	while ((end = memchr(lines->bytes, '\n', lines->len)) ||
+	       lines->len == sizeof(lines->bytes) - 1) {
+		size_t used = lines->len;
 
 		if (end) {
-			used = (size_t)(end - line->bytes) + 1;
+			used = (size_t)(end - lines->bytes) + 1;
 			*end = '\0';
 		}
-		take(keeper, line->bytes);
-		line->len -= used;
-		memmove(line->bytes, line->bytes + used, line->len);
+		take(ctx, lines->bytes);
+		lines->len -= used;
+		memmove(lines->bytes, lines->bytes + used, lines->len);
 	}
 	return true;
 }
 
 static void on_control(struct source *source, uint32_t events)
 {
-	struct keeper *keeper =
-		CONTAINER_OF(source, struct keeper, control.source);
+	struct keeper *keeper = CONTAINER_OF(source, struct keeper, control);
 
-	read_lines(keeper, &keeper->control, on_control_line);
+	keeper->row->read_control(keeper);
+}
+
+static bool read_errors(struct keeper *keeper)
+{
+	return keeper_read_lines(&keeper->errors, &keeper->error_lines,
+				 on_error_line, keeper);
 }
 
 static void on_errors(struct source *source, uint32_t events)
 {
-	struct keeper *keeper =
-		CONTAINER_OF(source, struct keeper, errors.source);
-
-	read_lines(keeper, &keeper->errors, on_error_line);
+	read_errors(CONTAINER_OF(source, struct keeper, errors));
 }
 
 /* How long until the next try; -1: this was one too many. */
@@ -336,13 +323,10 @@ static void on_retry(struct timer *timer)
 		timer_start(keeper->loop, timer, (uint64_t)delay);
 }
 
-/* The new list does not work: the old one did. */
+/* The new settings do not work: the old ones did. */
 static void take_back(struct keeper *keeper)
 {
-	text_copy(keeper->refused, sizeof(keeper->refused), keeper->why);
-	json_decref(keeper->files);
-	keeper->files = keeper->files_back;
-	keeper->files_back = NULL;
+	keeper_refuse(keeper, keeper->why);
 	if (begin(keeper) < 0)
 		give_up(keeper);
 	else
@@ -355,14 +339,14 @@ static void on_death(struct keeper *keeper, int status)
 
 	if (WIFSIGNALED(status))
 		text_format(keeper->why, sizeof(keeper->why),
-			    "bawn-files was killed by signal %d",
+			    "%s was killed by signal %d", keeper->row->program,
 			    WTERMSIG(status));
 	else if (!keeper->why[0])
 		text_format(keeper->why, sizeof(keeper->why),
-			    "bawn-files ended with code %d",
+			    "%s ended with code %d", keeper->row->program,
 			    WEXITSTATUS(status));
 	log_warn("%s", keeper->why);
-	if (keeper->life == KEEPER_STARTING && keeper->files_back) {
+	if (keeper->life == KEEPER_STARTING && keeper->settings_back) {
 		take_back(keeper);
 		return;
 	}
@@ -387,16 +371,17 @@ static void on_exit_event(struct source *source, uint32_t events)
 	int status = 0;
 
 	/* Its last words first: they say why, and what the guest knows. */
-	while (read_lines(keeper, &keeper->control, on_control_line))
+	while (keeper->row->read_control(keeper))
 		;
-	while (read_lines(keeper, &keeper->errors, on_error_line))
+	while (read_errors(keeper))
 		;
 	loop_del(source);
 	child_wait(&keeper->child, &status, NULL);
 	keeper->child = (struct child){ 0, -1 };
 	close_channels(keeper);
 	timer_stop(&keeper->patience);
-	keeper->ops->on_mark(keeper->ctx, "bawn-files has ended");
+	if (keeper->row->on_gone)
+		keeper->row->on_gone(keeper);
 	if (keeper->closing) {
 		keeper->life = KEEPER_IDLE;
 	} else if (planned) {
@@ -416,7 +401,6 @@ void keeper_release(struct keeper *keeper)
 	timer_stop(&keeper->retry);
 	timer_stop(&keeper->patience);
 	close_channels(keeper);
-	json_decref(keeper->files);
-	json_decref(keeper->files_back);
-	close(keeper->memory);
+	json_decref(keeper->settings);
+	json_decref(keeper->settings_back);
 }

@@ -7,7 +7,7 @@
 #include "launch/keeper.h"
 
 /*
- * Starts bawn-files with a fresh next marker. The descriptors of control and
+ * Starts the program with a fresh next marker. The descriptors of control and
  * errors are set, also when it fails; the loop is not touched.
  */
 int keeper_spawn(struct keeper *keeper, struct error *err);

@@ -4,14 +4,18 @@
  *
  * Started by bawn-supervisor before that gives anything up; reads no byte of a
  * guest. Descriptors: 2 log, 3 the channel to the supervisor, 4 the host's end
- * of the files port, 5 the start message:
- *   {"name", "folder", "marker" (hex or null), "remove_at_end", "files"}
+ * of the files port, 5 the start message, 6 the host's end of the network port.
+ *   {"name", "folder", "marker" (hex or null), "remove_at_end", "uid",
+ *    "files", "net" (each an object or null)}
  *
  * What wakes the loop:
  *   supervisor        end of file: the sandbox is gone       below
- *   files exit, files control, files errors                  keeper.c
+ *   bawn-files, bawn-net: what they say, errors, exit        keeper.c
  *   launch socket, launch client                             clients.c
- *   timers: files again, files end, client, last words
+ *   resolver files, addresses: the host's network            host_facts.c
+ *   named socket: one that is asked what it is               named_sockets.c
+ *   hook: an answer of the user's program                    hook.c
+ *   timers: start again, planned end, client, rule, host facts, last words
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -33,7 +37,9 @@
 #include "base/text.h"
 #include "ipc/control.h"
 #include "launch/clients.h"
-#include "launch/keeper.h"
+#include "launch/keeper_files.h"
+#include "launch/keeper_net.h"
+#include "launch/net_settings.h"
 #include "launch/profile.h"
 #include "launch/removal.h"
 
@@ -41,6 +47,7 @@ enum {
 	CHANNEL_FD = 3,
 	PORT_FD,
 	MESSAGE_FD,
+	NET_PORT_FD,
 	MESSAGE_BYTES_MAX = 4 << 20,
 	LOG_BYTES_MAX = 4 << 20,
 	LAST_WORDS_MS = 600, /* for bawn-files to take in what QEMU wrote */
@@ -52,12 +59,14 @@ struct launch {
 	struct loop *loop;
 	char *name, *path, *marker;
 	bool remove_at_end;
-	json_t *files; /* until the keeper has it */
-	int folder;    /* the sandbox's */
-	int lock;      /* one launcher at a time */
+	json_t *files, *net; /* until the keepers have them */
+	unsigned uid;        /* of the sandbox, when we are root; else 0 */
+	int folder;          /* the sandbox's */
+	int lock;            /* one launcher at a time */
 	struct source channel;
 	struct timer last_words;
-	struct keeper keeper;
+	struct keeper_files files_keeper;
+	struct keeper_net net_keeper;
 	struct clients clients;
 	bool ending;
 };
@@ -73,22 +82,25 @@ static int read_message(struct launch *launch, struct error *err)
 	const char *name, *path;
 	json_error_t why;
 	json_t *root, *marker;
+	json_int_t uid;
 	int failed, remove;
 
 	if (fileio_read_fd(MESSAGE_FD, &text, err) < 0)
 		return error_prefix(err, "start message");
 	root = json_loadb((const char *)text.data, text.len,
 			  JSON_REJECT_DUPLICATES, &why);
-	failed = !root || json_unpack_ex(root, &why, JSON_STRICT,
-					 "{s:s, s:s, s:o, s:b, s:O}", "name",
-					 &name, "folder", &path, "marker",
-					 &marker, "remove_at_end", &remove,
-					 "files", &launch->files) < 0;
+	failed = !root ||
+		 json_unpack_ex(root, &why, JSON_STRICT,
+				"{s:s, s:s, s:o, s:b, s:I, s:O, s:O}", "name",
+				&name, "folder", &path, "marker", &marker,
+				"remove_at_end", &remove, "uid", &uid, "files",
+				&launch->files, "net", &launch->net) < 0;
 	if (!failed) {
 		launch->name = xstrdup(name);
 		launch->path = xstrdup(path);
 		launch->marker = copy_or_null(json_string_value(marker));
 		launch->remove_at_end = remove;
+		launch->uid = (unsigned)uid;
 	}
 	json_decref(root);
 	return failed ? error_set(err, 0, "start message: %s", why.text) : 0;
@@ -109,11 +121,11 @@ static int take_lock(struct launch *launch, struct error *err)
 	return launch->lock < 0 ? -1 : 0;
 }
 
-static void tell(const char *text)
+static void tell(const char *word, const char *text)
 {
 	char line[600];
 
-	text_format(line, sizeof(line) - 1, "failed %s", text);
+	text_format(line, sizeof(line) - 1, "%s %s", word, text);
 	text_format(line + strlen(line), 2, "\n");
 	if (send(CHANNEL_FD, line, strlen(line), MSG_NOSIGNAL) < 0)
 		log_debug("the supervisor has gone");
@@ -121,7 +133,8 @@ static void tell(const char *text)
 
 static void finish_if_done(struct launch *launch)
 {
-	if (launch->ending && !keeper_runs(&launch->keeper))
+	if (launch->ending && !keeper_runs(&launch->files_keeper.keeper) &&
+	    !keeper_runs(&launch->net_keeper.keeper))
 		loop_stop(launch->loop);
 }
 
@@ -133,29 +146,81 @@ static void on_keeper_change(void *ctx)
 	finish_if_done(launch);
 }
 
-static void on_keeper_mark(void *ctx, const char *why)
+static void on_keeper_failed(void *ctx, const char *text)
+{
+	tell("failed", text);
+}
+
+static void on_keeper_lacks(void *ctx, const char *text)
+{
+	log_warn("%s", text);
+	tell("lacks", text);
+}
+
+static const struct keeper_ops keeper_ops = {
+	.on_change = on_keeper_change,
+	.on_failed = on_keeper_failed,
+	.on_lacks = on_keeper_lacks,
+};
+
+static void on_mark(void *ctx, const char *why)
 {
 	struct launch *launch = ctx;
 
 	clients_marked(&launch->clients, why);
 }
 
-static void on_keeper_failed(void *ctx, const char *text)
+static void on_question_send(void *ctx, json_t *packet)
 {
-	tell(text);
+	struct launch *launch = ctx;
+
+	keeper_net_send(&launch->net_keeper, packet);
 }
 
-static const struct keeper_ops keeper_ops = {
-	.on_change = on_keeper_change,
-	.on_mark = on_keeper_mark,
-	.on_failed = on_keeper_failed,
+static bool on_question_may_edit(void *ctx)
+{
+	struct launch *launch = ctx;
+
+	return !launch->net_keeper.keeper.settings_back;
+}
+
+static void on_question_rule(void *ctx, const char *line, const char *why)
+{
+	struct launch *launch = ctx;
+
+	if (!why)
+		keeper_net_add_rule(&launch->net_keeper, line);
+	clients_rule_written(&launch->clients, line, why);
+}
+
+static void on_question_ask(void *ctx, const struct ask *ask)
+{
+	struct launch *launch = ctx;
+
+	clients_asked(&launch->clients, ask);
+}
+
+static void on_question_over(void *ctx, uint32_t id)
+{
+	struct launch *launch = ctx;
+
+	clients_ask_over(&launch->clients, id);
+}
+
+static const struct questions_ops questions_ops = {
+	.send = on_question_send,
+	.may_edit = on_question_may_edit,
+	.on_rule = on_question_rule,
+	.on_ask = on_question_ask,
+	.on_over = on_question_over,
 };
 
 static void on_last_words(struct timer *timer)
 {
 	struct launch *launch = CONTAINER_OF(timer, struct launch, last_words);
 
-	keeper_kill(&launch->keeper);
+	keeper_kill(&launch->files_keeper.keeper);
+	keeper_kill(&launch->net_keeper.keeper);
 }
 
 /* The supervisor writes nothing: this is its end. */
@@ -165,7 +230,8 @@ static void on_channel(struct source *source, uint32_t events)
 
 	loop_del(source);
 	launch->ending = true;
-	keeper_end(&launch->keeper);
+	keeper_end(&launch->files_keeper.keeper);
+	keeper_end(&launch->net_keeper.keeper);
 	timer_start(launch->loop, &launch->last_words, LAST_WORDS_MS);
 	finish_if_done(launch);
 }
@@ -176,6 +242,26 @@ static void open_log(const struct launch *launch)
 	log_max(LOG_BYTES_MAX);
 	log_timestamps(true);
 	log_level_set(LOG_LEVEL_INFO);
+}
+
+static int open_keepers(struct launch *launch, struct error *err)
+{
+	struct keeper_files *files = &launch->files_keeper;
+	struct keeper_net *net = &launch->net_keeper;
+
+	net->sandbox = launch->name;
+	net->uid = launch->uid;
+	net->questions.ops = &questions_ops;
+	net->questions.ctx = launch;
+	if (keeper_files_init(files, launch->loop, PORT_FD, launch->folder,
+			      launch->marker, err) < 0 ||
+	    keeper_net_init(net, launch->loop, NET_PORT_FD, launch->folder,
+			    launch->marker, err) < 0)
+		return -1;
+	files->on_mark = on_mark;
+	files->keeper.ops = net->keeper.ops = &keeper_ops;
+	files->keeper.ctx = net->keeper.ctx = launch;
+	return 0;
 }
 
 static int prepare(struct launch *launch, struct error *err)
@@ -191,12 +277,8 @@ static int prepare(struct launch *launch, struct error *err)
 		return -1;
 	listener =
 		control_listen(launch->folder, CONTROL_LAUNCH_SOCKET_NAME, err);
-	if (listener < 0 ||
-	    keeper_init(&launch->keeper, launch->loop, PORT_FD, launch->folder,
-			launch->marker, err) < 0)
+	if (listener < 0 || open_keepers(launch, err) < 0)
 		return -1;
-	launch->keeper.ops = &keeper_ops;
-	launch->keeper.ctx = launch;
 	launch->last_words = (struct timer){ .name = "last words",
 					     .on_fire = on_last_words };
 	launch->channel = (struct source){ .name = "supervisor",
@@ -205,8 +287,26 @@ static int prepare(struct launch *launch, struct error *err)
 					   .on_event = on_channel };
 	if (loop_add(launch->loop, &launch->channel, err) < 0)
 		return -1;
-	return clients_open(&launch->clients, launch->loop, TAKE_FD(listener),
-			    &launch->keeper, err);
+	launch->clients = (struct clients){ .loop = launch->loop,
+					    .files = &launch->files_keeper,
+					    .net = &launch->net_keeper };
+	return clients_open(&launch->clients, TAKE_FD(listener), err);
+}
+
+/* What was given, or NULL: then there is no network. */
+static int check_net(struct launch *launch, struct error *err)
+{
+	json_t *given = launch->net;
+
+	launch->net = NULL;
+	if (json_is_object(given)) {
+		launch->net = net_settings_check(given, NULL, err);
+		if (!launch->net)
+			return -1;
+	}
+	json_decref(given);
+	return hook_start(&launch->net_keeper.questions.hook,
+			  json_object_get(launch->net, "hook"), err);
 }
 
 static int run(struct launch *launch, struct error *err)
@@ -215,10 +315,14 @@ static int run(struct launch *launch, struct error *err)
 		return -1;
 	close(MESSAGE_FD);
 	open_log(launch);
-	if (prepare(launch, err) < 0 || profile_enter(err) < 0)
+	if (check_net(launch, err) < 0 || prepare(launch, err) < 0 ||
+	    profile_enter(err) < 0)
 		return -1;
 	if (json_is_object(launch->files))
-		keeper_serve(&launch->keeper, TAKE_PTR(launch->files));
+		keeper_serve(&launch->files_keeper.keeper,
+			     TAKE_PTR(launch->files));
+	if (launch->net)
+		keeper_net_serve(&launch->net_keeper, TAKE_PTR(launch->net));
 	return loop_run(launch->loop, err);
 }
 
@@ -230,17 +334,18 @@ int main(void)
 	log_identity("bawn-launch", NULL);
 	signal(SIGPIPE, SIG_IGN);
 	umask(077);
-	for (int fd = CHANNEL_FD; fd <= MESSAGE_FD; fd++)
+	for (int fd = CHANNEL_FD; fd <= NET_PORT_FD; fd++)
 		fcntl(fd, F_SETFD, FD_CLOEXEC);
 	if (chdir("/") < 0)
 		log_debug("/: %s", strerror(errno));
 	if (run(&launch, &err) < 0) {
 		log_error("%s", err.text);
-		tell(err.text);
+		tell("failed", err.text);
 		return 1;
 	}
 	clients_close(&launch.clients);
-	keeper_release(&launch.keeper);
+	keeper_files_release(&launch.files_keeper);
+	keeper_net_release(&launch.net_keeper);
 	if (launch.remove_at_end)
 		removal_of_sandbox(launch.folder, launch.path, launch.name);
 	return 0;

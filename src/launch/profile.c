@@ -3,9 +3,10 @@
  * profile.c - what bawn-launch gives up, and with it all that it starts
  *
  * It reads no guest's bytes, but what it starts does and inherits this list:
- * no way to a network, to another process or to the machine. The paths stay:
- * a folder may be shared at any time. bawn-files gives up the rest by itself;
- * tests/static/launch_calls compares the lists.
+ * no way to another process or to the machine. The paths stay: a folder may be
+ * shared at any time. The network stays too: bawn-net needs it. bawn-files and
+ * bawn-net give up the rest by themselves; tests/static/launch_calls compares
+ * the lists.
  */
 #include "launch/profile.h"
 
@@ -45,6 +46,7 @@ static const char *const syscalls[] = {
 	"sendto",
 	"sendmsg",
 	"recvfrom",
+	"recvmsg",
 	"close",
 	"pipe2",
 	"memfd_create",
@@ -52,6 +54,16 @@ static const char *const syscalls[] = {
 	/* clients, and who they are */
 	"accept4",
 	"getsockopt",
+	/* listeners of published ports, for bawn-net */
+	"bind",
+	"listen",
+	"setsockopt",
+	/* who has which address, and bawn-net's connections */
+	"getsockname",
+	"getpeername",
+	/* a named Unix socket: to ask what it is, and for bawn-net */
+	"connect",
+	"shutdown",
 	/* a child, its descriptors and its end */
 	"clone",
 	"vfork",
@@ -81,7 +93,7 @@ static const char *const syscalls[] = {
 	"readlink",
 	"sched_getaffinity",
 	"sched_yield",
-	/* how bawn-files takes a user and locks itself */
+	/* how bawn-files and bawn-net take a user and lock themselves */
 	"setgroups",
 	"getgroups",
 	"setresgid",
@@ -198,8 +210,15 @@ static const char *const syscalls[] = {
 };
 
 static const struct isolate_argument arguments[] = {
-	/* the channel to bawn-files */
+	/* the channels to bawn-files and bawn-net */
 	{ "socketpair", 0, 0xffffffff, AF_UNIX },
+	/* published ports; and what bawn-net connects to */
+	{ "socket", 0, 0xffffffff, AF_INET },
+	{ "socket", 0, 0xffffffff, AF_INET6 },
+	/* named sockets */
+	{ "socket", 0, 0xffffffff, AF_UNIX },
+	/* the host's addresses */
+	{ "socket", 0, 0xffffffff, AF_NETLINK },
 	/* a copy that shares its blocks, where bawn-files keeps old content */
 	{ "ioctl", 1, 0xffffffff, FICLONE },
 	/* bawn-files asks, before it locks itself, whether names fold case */
@@ -209,11 +228,21 @@ static const struct isolate_argument arguments[] = {
 	{ NULL, 0, 0, 0 },
 };
 
-/* Root's: to become the owner of a share, reach it, and own its state. */
+/*
+ * Root's: to become the owner of a share, reach it, and own its state; to
+ * publish a port below 1024.
+ */
 static const unsigned kept[] = {
-	CAP_CHOWN, CAP_DAC_OVERRIDE, CAP_DAC_READ_SEARCH, CAP_FOWNER,
-	CAP_KILL,  CAP_SETGID,       CAP_SETUID,          CAP_SETPCAP,
+	CAP_CHOWN,  CAP_DAC_OVERRIDE, CAP_DAC_READ_SEARCH,
+	CAP_FOWNER, CAP_KILL,         CAP_SETGID,
+	CAP_SETUID, CAP_SETPCAP,      CAP_NET_BIND_SERVICE,
 };
+
+/*
+ * Dormant, and never a child's after exec: a namespace without a network can be
+ * made with it alone, and a process whose share is root's has no other way.
+ */
+#define FOR_NAMESPACES CAP_SYS_ADMIN
 
 static bool is_kept(unsigned capability)
 {
@@ -242,7 +271,7 @@ static int keep_few_capabilities(struct error *err)
 		uint32_t bit = is_kept(i) ? 0 : UINT32_C(1) << (i % 32);
 
 		sets[i / 32].effective &= ~bit;
-		sets[i / 32].permitted &= ~bit;
+		sets[i / 32].permitted &= i == FOR_NAMESPACES ? ~0U : ~bit;
 		sets[i / 32].inheritable = 0;
 	}
 	if (syscall(SYS_capset, &header, sets) < 0)
@@ -250,11 +279,32 @@ static int keep_few_capabilities(struct error *err)
 	return 0;
 }
 
-/* Refused in containers; the list of calls knows no network either. */
-static void leave_network(void)
+/* Refused in containers. The network is bawn-net's, and stays. */
+static void leave_namespaces(void)
 {
-	if (unshare(CLONE_NEWNET | CLONE_NEWIPC | CLONE_NEWUTS) < 0)
+	if (unshare(CLONE_NEWIPC | CLONE_NEWUTS) < 0)
 		return;
+}
+
+int profile_leave_network(void *ctx, struct error *err)
+{
+	struct __user_cap_header_struct header = {
+		.version = _LINUX_CAPABILITY_VERSION_3,
+	};
+	struct __user_cap_data_struct sets[_LINUX_CAPABILITY_U32S_3] = { 0 };
+	const uint32_t bit = UINT32_C(1) << FOR_NAMESPACES;
+
+	/* A user's bawn-files does it by itself. */
+	if (geteuid() != 0)
+		return 0;
+	if (syscall(SYS_capget, &header, sets) < 0)
+		return error_set(err, errno, "capabilities");
+	sets[0].effective |= sets[0].permitted & bit;
+	if (syscall(SYS_capset, &header, sets) < 0)
+		return error_set(err, errno, "capabilities");
+	/* Refused in containers; its list of calls knows no network either. */
+	(void)!unshare(CLONE_NEWNET);
+	return 0;
 }
 
 int profile_enter(struct error *err)
@@ -267,7 +317,7 @@ int profile_enter(struct error *err)
 	};
 
 	if (geteuid() == 0) {
-		leave_network();
+		leave_namespaces();
 		if (keep_few_capabilities(err) < 0 ||
 		    prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) < 0 ||
 		    setrlimit(RLIMIT_CORE, &none) < 0)

@@ -7,3 +7,8 @@
 struct error;
 
 int profile_enter(struct error *err);
+/*
+ * child_spec.prepare of a program that must have no network: our own is the
+ * host's. ctx is not used.
+ */
+int profile_leave_network(void *ctx, struct error *err);

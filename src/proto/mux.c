@@ -1,19 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * mux.c - many streams over one channel: streams and what is sent
+ * mux.c - many streams over one channel: the streams and their epochs
  *
- * Sending has three sources, in this order: the marker of a new epoch, the
- * queue of messages and small frames, and the streams' DATA. A DATA frame is
- * never copied: its header lies in the mux and its payload in the stream's
- * ring. Once its first byte went out the frame must be finished, so a stream
- * that is closed meanwhile lives on, unlisted, until then.
- *
- * EOF and CLOSE are queued at most once for each stream. WINDOW is queued only
- * when the queue is empty: a peer that does not read gets no window, and so
- * cannot make the queue grow by sending.
- *
- * The order of the list of streams is the order of their turns: who has sent
- * a frame goes to its end.
+ * A stream is in the table of ids, in the list of all, and in up to three
+ * lists of those for which something is to be done: `marked` (its user is to
+ * be told), `ready` (it may send DATA), `due` (it gets a WINDOW). So nothing
+ * ever looks through all streams but the end of an epoch.
  */
 #include "proto/mux.h"
 
@@ -23,48 +15,109 @@
 #include <string.h>
 
 #include "base/mem.h"
-#include "proto/cursor.h"
 #include "proto/mux_internal.h"
+#include "proto/net_messages.h"
 
-/* Room for small frames, over what messages may take. */
-#define SMALL_FRAMES_MAX (256u * 1024)
-/* A frame with its header is one write of 32 KiB for virtio-serial. */
-#define PAYLOAD_BYTES (FRAME_DATA_MAX - FRAME_HEADER_BYTES)
+#define FIRST_BUCKET_BITS 6
+#define BUCKET_BITS_MAX 20
+/* 2^32 divided by the golden ratio: spreads ids that follow each other. */
+#define HASH_FACTOR 2654435769u
 
 #define STREAM_OF(node) LIST_ENTRY(node, struct mux_stream, link)
 
-void mux_init(struct mux *mux, const struct mux_ops *ops, void *ctx)
+const struct mux_limits mux_control_limits = {
+	.streams_max = 256,
+	.message_max = FRAME_MESSAGE_MAX,
+	.window = MUX_WINDOW,
+	.grant_bytes = MUX_WINDOW / 4, /* few WINDOW frames, no pause */
+};
+
+const struct mux_limits mux_net_limits = {
+	.streams_max = NET_STREAMS_MAX,
+	.message_max = NET_MESSAGE_MAX,
+	.window = NET_WINDOW,
+	.grant_bytes = NET_WINDOW / 4, /* a write to the port is dear */
+};
+
+void mux_init(struct mux *mux, const struct mux_limits *limits,
+	      const struct mux_ops *ops, void *ctx)
 {
-	*mux = (struct mux){ .ops = ops, .ctx = ctx };
+	*mux = (struct mux){ .ops = ops, .ctx = ctx, .limits = *limits };
 	list_init(&mux->streams);
 	list_init(&mux->marked);
-	buffer_init(&mux->messages, MUX_MESSAGES_MAX + SMALL_FRAMES_MAX);
-	buffer_init(&mux->input, FRAME_HEADER_BYTES + FRAME_MESSAGE_MAX);
+	list_init(&mux->ready);
+	list_init(&mux->due);
+	buffer_init(&mux->messages, MUX_MESSAGES_MAX + MUX_SMALL_FRAMES_MAX);
+	buffer_init(&mux->input, FRAME_HEADER_BYTES + limits->message_max);
 }
 
-static void free_stream(struct mux_stream *stream)
+/* A secret odd factor makes collisions a matter of luck. */
+static struct mux_stream **bucket_of(const struct mux *mux, uint32_t id)
+{
+	uint32_t factor = (HASH_FACTOR ^ mux->limits.hash_seed) | 1;
+
+	return &mux->buckets[id * factor >> (32 - mux->bucket_bits)];
+}
+
+static void add_to_table(struct mux *mux, struct mux_stream *stream)
+{
+	struct mux_stream **bucket = bucket_of(mux, stream->id);
+
+	stream->hash_next = *bucket;
+	*bucket = stream;
+}
+
+static void remove_from_table(struct mux *mux, const struct mux_stream *stream)
+{
+	struct mux_stream **at = bucket_of(mux, stream->id);
+
+	while (*at != stream)
+		at = &(*at)->hash_next;
+	*at = stream->hash_next;
+}
+
+static void grow_table(struct mux *mux)
+{
+	unsigned bits = mux->buckets ? mux->bucket_bits + 1 : FIRST_BUCKET_BITS;
+
+	if (mux->buckets && (mux->stream_count >> mux->bucket_bits == 0 ||
+			     bits > BUCKET_BITS_MAX))
+		return;
+	free(mux->buckets);
+	mux->bucket_bits = bits;
+	mux->buckets = xcalloc((size_t)1 << bits, sizeof(*mux->buckets));
+	LIST_FOR_EACH(node, &mux->streams)
+		add_to_table(mux, STREAM_OF(node));
+}
+
+void mux_count_memory(struct mux_stream *stream)
+{
+	uint32_t memory = (uint32_t)(stream->in.size + stream->out.size);
+
+	stream->mux->memory += memory;
+	stream->mux->memory -= stream->memory;
+	stream->memory = memory;
+}
+
+void mux_free_stream(struct mux_stream *stream)
 {
 	list_remove(&stream->link);
 	list_remove(&stream->marked);
+	list_remove(&stream->ready);
+	list_remove(&stream->due);
 	ring_release(&stream->in);
 	ring_release(&stream->out);
+	mux_count_memory(stream);
 	free(stream);
-}
-
-/* Forgets the frame under way, whether or not it was begun. */
-static void drop_frame(struct mux *mux)
-{
-	if (mux->sending && mux->sending->orphan)
-		free_stream(mux->sending);
-	mux->sending = NULL;
-	mux->header_left = mux->payload_left = 0;
 }
 
 void mux_release(struct mux *mux)
 {
-	drop_frame(mux);
+	mux_drop_frame(mux);
 	LIST_FOR_EACH(node, &mux->streams)
-		free_stream(STREAM_OF(node));
+		mux_free_stream(STREAM_OF(node));
+	free(mux->buckets);
+	mux->buckets = NULL;
 	buffer_release(&mux->messages);
 	buffer_release(&mux->input);
 	mux->stream_count = 0;
@@ -118,14 +171,16 @@ void mux_expect_marker(struct mux *mux, const uint8_t marker[MUX_MARKER_BYTES])
 	mux->receiving = NULL;
 	mux->messages.len = 0;
 	mux->message_left = 0;
-	drop_frame(mux);
+	mux_drop_frame(mux);
 	LIST_FOR_EACH(node, &mux->streams) {
 		struct mux_stream *stream = STREAM_OF(node);
 
 		ring_release(&stream->out);
+		mux_count_memory(stream);
 		if (!stream->closed)
 			stream->close_code = ECONNRESET;
 		stream->closed = true;
+		mux_update_ready(stream);
 		mux_mark(stream);
 	}
 }
@@ -133,257 +188,45 @@ void mux_expect_marker(struct mux *mux, const uint8_t marker[MUX_MARKER_BYTES])
 void mux_send_marker(struct mux *mux, const uint8_t marker[MUX_MARKER_BYTES])
 {
 	/* The rest of what was begun would be taken for a new frame. */
-	drop_frame(mux);
+	mux_drop_frame(mux);
 	buffer_consume(&mux->messages, mux->message_left);
 	mux->message_left = 0;
 	memcpy(mux->marker_out, marker, MUX_MARKER_BYTES);
 	mux->marker_left = MUX_MARKER_BYTES;
 }
 
-static void queue_frame(struct mux *mux, const struct frame *frame,
-			uint32_t value)
-{
-	uint8_t bytes[FRAME_HEADER_BYTES + 4];
-	struct writer w = writer_over(bytes + FRAME_HEADER_BYTES, 4);
-
-	frame_encode(frame, bytes);
-	writer_u32(&w, value);
-	if (buffer_append(&mux->messages, bytes,
-			  FRAME_HEADER_BYTES + frame->len) < 0)
-		mux->stuck = true;
-}
-
-static void queue_eof(struct mux_stream *stream)
-{
-	struct frame frame = { .type = FRAME_EOF, .stream = stream->id };
-
-	queue_frame(stream->mux, &frame, 0);
-	stream->eof_sent = true;
-}
-
-static void queue_windows(struct mux *mux)
-{
-	LIST_FOR_EACH(node, &mux->streams) {
-		struct mux_stream *stream = STREAM_OF(node);
-		struct frame frame = { .type = FRAME_WINDOW,
-				       .stream = stream->id,
-				       .len = 4 };
-
-		if (stream->ungranted < GRANT_BYTES || stream->peer_eof ||
-		    stream->closed)
-			continue;
-		queue_frame(mux, &frame, stream->ungranted);
-		stream->ungranted = 0;
-	}
-}
-
-static void begin_frame(struct mux *mux, struct mux_stream *stream)
-{
-	struct frame frame = { .type = FRAME_DATA, .stream = stream->id };
-	size_t len = stream->out.len;
-
-	if (len > stream->may_send)
-		len = stream->may_send;
-	if (len > PAYLOAD_BYTES)
-		len = PAYLOAD_BYTES;
-	frame.len = (uint32_t)len;
-	frame_encode(&frame, mux->header);
-	stream->may_send -= frame.len;
-	mux->sending = stream;
-	mux->header_left = FRAME_HEADER_BYTES;
-	mux->payload_left = len;
-}
-
-/* Whose turn it is to send DATA becomes mux->sending. */
-static void next_turn(struct mux *mux)
-{
-	LIST_FOR_EACH(node, &mux->streams) {
-		struct mux_stream *stream = STREAM_OF(node);
-
-		if (stream->closed || !stream->out.len || !stream->may_send)
-			continue;
-		begin_frame(mux, stream);
-		return;
-	}
-}
-
-static int frame_pieces(struct mux *mux, struct iovec iov[3])
-{
-	size_t left = mux->payload_left;
-	struct iovec ring[2];
-	int pieces = ring_readable(&mux->sending->out, ring);
-	int count = 0;
-
-	if (mux->header_left > 0)
-		iov[count++] = (struct iovec){
-			mux->header + FRAME_HEADER_BYTES - mux->header_left,
-			mux->header_left,
-		};
-	for (int i = 0; i < pieces && left > 0; i++) {
-		if (ring[i].iov_len > left)
-			ring[i].iov_len = left;
-		left -= ring[i].iov_len;
-		iov[count++] = ring[i];
-	}
-	return count;
-}
-
-int mux_output(struct mux *mux, struct iovec iov[3])
-{
-	if (mux->marker_left > 0) {
-		iov[0] = (struct iovec){
-			mux->marker_out + MUX_MARKER_BYTES - mux->marker_left,
-			mux->marker_left,
-		};
-		return 1;
-	}
-	if (mux->sending)
-		return frame_pieces(mux, iov);
-	if (mux->messages.len == 0)
-		queue_windows(mux);
-	if (mux->messages.len > 0) {
-		iov[0] =
-			(struct iovec){ mux->messages.data, mux->messages.len };
-		return 1;
-	}
-	next_turn(mux);
-	return mux->sending ? frame_pieces(mux, iov) : 0;
-}
-
-/* Keeps message_left, the rest of the frame that is cut by what was sent. */
-static void messages_sent(struct mux *mux, size_t len)
-{
-	size_t done = 0;
-
-	assert(len <= mux->messages.len);
-	while (done < len) {
-		size_t part = len - done;
-
-		if (mux->message_left == 0) {
-			struct cursor c =
-				cursor_over(mux->messages.data + done + 8, 4);
-
-			mux->message_left = FRAME_HEADER_BYTES + cursor_u32(&c);
-		}
-		if (part > mux->message_left)
-			part = mux->message_left;
-		mux->message_left -= part;
-		done += part;
-	}
-	buffer_consume(&mux->messages, len);
-	if (mux->messages.len == 0)
-		buffer_release(&mux->messages);
-}
-
-static void frame_sent(struct mux *mux)
-{
-	struct mux_stream *stream = mux->sending;
-
-	mux->sending = NULL;
-	if (stream->orphan) {
-		free_stream(stream);
-		return;
-	}
-	list_remove(&stream->link);
-	list_append(&mux->streams, &stream->link);
-	if (stream->out.len == 0) {
-		ring_trim(&stream->out);
-		if (stream->our_eof && !stream->closed)
-			queue_eof(stream);
-	}
-	mux_mark(stream);
-}
-
-void mux_sent(struct mux *mux, size_t len)
-{
-	size_t part;
-
-	if (mux->marker_left > 0) {
-		assert(len <= mux->marker_left);
-		mux->marker_left -= len;
-		return;
-	}
-	if (!mux->sending) {
-		messages_sent(mux, len);
-		return;
-	}
-	part = len < mux->header_left ? len : mux->header_left;
-	mux->header_left -= part;
-	assert(len - part <= mux->payload_left);
-	ring_consume(&mux->sending->out, len - part);
-	mux->payload_left -= len - part;
-	if (mux->header_left == 0 && mux->payload_left == 0)
-		frame_sent(mux);
-	mux_tell_users(mux);
-}
-
-size_t mux_output_copy(struct mux *mux, void *bytes, size_t size)
-{
-	uint8_t *to = bytes;
-	size_t done = 0;
-
-	while (done < size) {
-		struct iovec iov[3];
-		int count = mux_output(mux, iov);
-		size_t begin = done;
-
-		for (int i = 0; i < count && done < size; i++) {
-			size_t part = size - done;
-
-			if (part > iov[i].iov_len)
-				part = iov[i].iov_len;
-			memcpy(to + done, iov[i].iov_base, part);
-			done += part;
-		}
-		if (count == 0)
-			break;
-		mux_sent(mux, done - begin);
-	}
-	return done;
-}
-
-int mux_send_message(struct mux *mux, const void *payload, size_t len)
-{
-	struct frame frame = { .type = FRAME_MESSAGE };
-	uint8_t header[FRAME_HEADER_BYTES];
-
-	if (mux->stuck || len < 2 || len > FRAME_MESSAGE_MAX ||
-	    mux->messages.len + sizeof(header) + len > MUX_MESSAGES_MAX)
-		return -1;
-	frame.len = (uint32_t)len;
-	frame_encode(&frame, header);
-	/* The buffer's maximum is higher: neither of these can fail. */
-	buffer_append(&mux->messages, header, sizeof(header));
-	buffer_append(&mux->messages, payload, len);
-	return 0;
-}
-
 struct mux_stream *mux_stream_open(struct mux *mux, uint32_t id, void *owner)
 {
 	struct mux_stream *stream;
 
-	if (id == 0 || mux->stream_count >= MUX_STREAMS_MAX ||
+	if (id == 0 || mux->broken ||
+	    mux->stream_count >= mux->limits.streams_max ||
 	    mux_stream_find(mux, id))
 		return NULL;
 	stream = xcalloc(1, sizeof(*stream));
-	*stream = (struct mux_stream){
-		.id = id, .owner = owner, .mux = mux, .may_send = MUX_WINDOW
-	};
-	ring_init(&stream->in, MUX_WINDOW);
-	ring_init(&stream->out, MUX_WINDOW);
+	*stream = (struct mux_stream){ .id = id,
+				       .owner = owner,
+				       .mux = mux,
+				       .may_send = mux->limits.window };
+	ring_init(&stream->in, mux->limits.window);
+	ring_init(&stream->out, mux->limits.window);
 	list_init(&stream->marked);
+	list_init(&stream->ready);
+	list_init(&stream->due);
+	grow_table(mux);
 	list_append(&mux->streams, &stream->link);
+	add_to_table(mux, stream);
 	mux->stream_count++;
 	return stream;
 }
 
 struct mux_stream *mux_stream_find(struct mux *mux, uint32_t id)
 {
-	LIST_FOR_EACH(node, &mux->streams) {
-		if (STREAM_OF(node)->id == id)
-			return STREAM_OF(node);
-	}
-	return NULL;
+	struct mux_stream *stream = mux->buckets ? *bucket_of(mux, id) : NULL;
+
+	while (stream && stream->id != id)
+		stream = stream->hash_next;
+	return stream;
 }
 
 size_t mux_stream_write(struct mux_stream *stream, const void *bytes,
@@ -391,7 +234,10 @@ size_t mux_stream_write(struct mux_stream *stream, const void *bytes,
 {
 	if (stream->our_eof || stream->closed || len == 0)
 		return 0;
-	return ring_write(&stream->out, bytes, len);
+	len = ring_write(&stream->out, bytes, len);
+	mux_count_memory(stream);
+	mux_update_ready(stream);
+	return len;
 }
 
 size_t mux_stream_space(const struct mux_stream *stream)
@@ -401,11 +247,53 @@ size_t mux_stream_space(const struct mux_stream *stream)
 	return ring_space(&stream->out);
 }
 
+int mux_stream_room(struct mux_stream *stream, size_t want, struct iovec iov[2])
+{
+	int count;
+
+	if (stream->our_eof || stream->closed)
+		return 0;
+	count = ring_room(&stream->out, want, iov);
+	mux_count_memory(stream);
+	return count;
+}
+
+void mux_stream_filled(struct mux_stream *stream, size_t len)
+{
+	ring_produced(&stream->out, len);
+	/* Nothing came: the room is not kept for the next time. */
+	ring_trim(&stream->out);
+	mux_count_memory(stream);
+	mux_update_ready(stream);
+}
+
+void mux_note_taken(struct mux_stream *stream, size_t len)
+{
+	struct mux *mux = stream->mux;
+
+	stream->ungranted += (uint32_t)len;
+	if (stream->ungranted >= mux->limits.grant_bytes &&
+	    list_empty(&stream->due))
+		list_append(&mux->due, &stream->due);
+}
+
 void mux_stream_take(struct mux_stream *stream, size_t len)
 {
 	ring_consume(&stream->in, len);
 	ring_trim(&stream->in);
-	stream->ungranted += (uint32_t)len;
+	mux_count_memory(stream);
+	mux_note_taken(stream, len);
+}
+
+void mux_stream_give_back(struct mux_stream *stream, const void *bytes,
+			  size_t len)
+{
+	assert(!stream->in.len && len <= stream->ungranted);
+	ring_write(&stream->in, bytes, len);
+	mux_count_memory(stream);
+	stream->ungranted -= (uint32_t)len;
+	if (stream->ungranted < stream->mux->limits.grant_bytes)
+		list_remove(&stream->due);
 }
 
 void mux_stream_eof(struct mux_stream *stream)
@@ -414,29 +302,49 @@ void mux_stream_eof(struct mux_stream *stream)
 		return;
 	stream->our_eof = true;
 	if (stream->out.len == 0 && !stream->closed)
-		queue_eof(stream);
+		mux_queue_eof(stream);
 }
 
 void mux_stream_close(struct mux_stream *stream, uint32_t code)
 {
 	struct mux *mux = stream->mux;
-	struct frame frame = { .type = FRAME_CLOSE,
-			       .stream = stream->id,
-			       .len = 4 };
 
 	list_remove(&stream->link);
 	list_remove(&stream->marked);
+	list_remove(&stream->ready);
+	list_remove(&stream->due);
+	remove_from_table(mux, stream);
 	mux->stream_count--;
 	if (mux->receiving == stream)
 		mux->receiving = NULL;
 	if (!stream->closed && !(stream->peer_eof && stream->eof_sent))
-		queue_frame(mux, &frame, code);
+		mux_queue_close(stream, code);
+	stream->closed = true;
 	if (mux->sending == stream && mux->header_left == FRAME_HEADER_BYTES)
-		drop_frame(mux);
+		mux_drop_frame(mux);
 	if (mux->sending != stream) {
-		free_stream(stream);
+		mux_free_stream(stream);
 		return;
 	}
 	stream->orphan = true;
 	ring_release(&stream->in);
+	mux_count_memory(stream);
+}
+
+size_t mux_memory(const struct mux *mux)
+{
+	return mux->memory;
+}
+
+struct mux_stream *mux_heaviest(const struct mux *mux)
+{
+	struct mux_stream *heaviest = NULL;
+
+	LIST_FOR_EACH(node, &mux->streams) {
+		struct mux_stream *stream = STREAM_OF(node);
+
+		if (stream->memory > (heaviest ? heaviest->memory : 0))
+			heaviest = stream;
+	}
+	return heaviest;
 }

@@ -2,13 +2,14 @@
 /*
  * mux.h - many streams over one channel (PROTOCOL.md §2 and §3)
  *
- * The same code on both ends. It does no I/O: bytes from the channel go in
- * through mux_input(), bytes for the channel are taken from mux_output().
+ * The same code on both ends and for more than one port. It does no I/O: bytes
+ * from the channel go in through mux_input(), bytes for the channel are taken
+ * from mux_output(). No call and no frame costs more with more streams.
  *
  * Each stream has a window in each direction. A sender never has more than
  * the granted window under way, so one stalled reader holds up its own stream
  * and no other, and the memory of an end is bounded by
- * streams * 2 * MUX_WINDOW + messages. Messages go before data; streams with
+ * streams * 2 windows + messages. Messages go before data; streams with
  * something to send take turns.
  */
 #pragma once
@@ -23,13 +24,25 @@
 #include "base/ring.h"
 #include "proto/frame.h"
 
-#define MUX_WINDOW (256u * 1024)
-#define MUX_STREAMS_MAX 256
+#define MUX_WINDOW (256u * 1024)        /* of the control port */
 #define MUX_MESSAGES_MAX (1024u * 1024) /* queued outgoing message bytes */
 #define MUX_MARKER_BYTES 32
 
 struct mux;
 struct mux_stream;
+
+struct mux_limits {
+	unsigned streams_max;
+	uint32_t message_max; /* bytes of one message, both ways */
+	uint32_t window;      /* bytes, of each stream and direction */
+	uint32_t grant_bytes; /* taken before they are granted again */
+	/* Where the peer chooses ids: so that it cannot choose them badly. */
+	uint32_t hash_seed;
+};
+
+/* Of the control port and of the network port (give it a seed). */
+extern const struct mux_limits mux_control_limits;
+extern const struct mux_limits mux_net_limits;
 
 /*
  * Callbacks run inside mux_input(), mux_sent() and mux_output_copy() only, and
@@ -47,6 +60,14 @@ struct mux_ops {
 	void (*on_stream)(void *ctx, struct mux_stream *stream);
 	/* The marker of mux_expect_marker() was seen; frames follow. */
 	void (*on_marker)(void *ctx);
+	/*
+	 * May be NULL. DATA came while `in` is empty: returns how many of the
+	 * bytes it could pass on at once; they count as taken. The rest goes
+	 * into `in`, and on_stream follows. Who collects bytes to pass them on
+	 * together takes all, and gives back what is left over.
+	 */
+	size_t (*on_data)(void *ctx, struct mux_stream *stream,
+			  const uint8_t *bytes, size_t len);
 };
 
 struct mux_stream {
@@ -62,10 +83,14 @@ struct mux_stream {
 
 	/* private */
 	struct mux *mux;
+	struct mux_stream *hash_next;
 	struct list link;
 	struct list marked; /* on_stream is due */
+	struct list ready;  /* DATA is there and may be sent */
+	struct list due;    /* WINDOW is to be sent */
 	uint32_t may_send;  /* window left that the peer granted */
 	uint32_t ungranted; /* bytes taken that we have not granted again */
+	uint32_t memory;    /* of the rings, as counted in the mux */
 	bool eof_sent;      /* EOF is queued or sent */
 	bool orphan;        /* closed by us while its frame is half sent */
 };
@@ -73,11 +98,17 @@ struct mux_stream {
 struct mux { /* private */
 	const struct mux_ops *ops;
 	void *ctx;
-	struct list streams; /* in the order of their turns */
-	struct list marked;  /* streams whose users are to be told */
+	struct mux_limits limits;
+	struct list streams;         /* all of them */
+	struct list marked;          /* those whose users are to be told */
+	struct list ready;           /* in the order of their turns */
+	struct list due;             /* those that get a WINDOW */
+	struct mux_stream **buckets; /* owned: by id */
+	unsigned bucket_bits;
 	unsigned stream_count;
-	bool broken; /* the peer broke the protocol, or released */
-	bool stuck;  /* a small frame did not fit into messages */
+	size_t memory; /* of all rings */
+	bool broken;   /* the peer broke the protocol, or released */
+	bool stuck;    /* a small frame did not fit into messages */
 
 	/* sending */
 	struct buffer messages; /* framed messages and small frames to send */
@@ -99,7 +130,8 @@ struct mux { /* private */
 	size_t marker_seen;
 };
 
-void mux_init(struct mux *mux, const struct mux_ops *ops, void *ctx);
+void mux_init(struct mux *mux, const struct mux_limits *limits,
+	      const struct mux_ops *ops, void *ctx);
 /* Frees the streams, too; what still comes is refused. */
 void mux_release(struct mux *mux);
 
@@ -140,6 +172,14 @@ void mux_sent(struct mux *mux, size_t len);
  * counts them as sent.
  */
 size_t mux_output_copy(struct mux *mux, void *bytes, size_t size);
+/*
+ * Bytes of messages and small frames that wait to be sent. Who answers a peer
+ * that does not read stops calling mux_input() when it is high: at most one of
+ * the two ends may do that.
+ */
+size_t mux_backlog(const struct mux *mux);
+/* Whose DATA frame has begun to arrive, and its rest is on the way; or NULL. */
+const struct mux_stream *mux_receiving(const struct mux *mux);
 
 /*
  * -1 when more than MUX_MESSAGES_MAX bytes are waiting: the peer is stuck.
@@ -149,7 +189,7 @@ size_t mux_output_copy(struct mux *mux, void *bytes, size_t size);
  */
 int mux_send_message(struct mux *mux, const void *payload, size_t len);
 
-/* NULL when MUX_STREAMS_MAX are open or the id is in use or 0. */
+/* NULL when as many are open as may be, or the id is in use or 0. */
 struct mux_stream *mux_stream_open(struct mux *mux, uint32_t id, void *owner);
 struct mux_stream *mux_stream_find(struct mux *mux, uint32_t id);
 /* Takes what fits into `out`; returns how many bytes. */
@@ -157,8 +197,21 @@ size_t mux_stream_write(struct mux_stream *stream, const void *bytes,
 			size_t len);
 /* How much mux_stream_write() would take now. */
 size_t mux_stream_space(const struct mux_stream *stream);
+/*
+ * The same without a copy: where up to `want` bytes can be read to, as up to
+ * 2 pieces (0 = no room); then tell mux_stream_filled() how many came.
+ */
+int mux_stream_room(struct mux_stream *stream, size_t want,
+		    struct iovec iov[2]);
+void mux_stream_filled(struct mux_stream *stream, size_t len);
 /* len bytes of `in` were used: consumes them and grants window again. */
 void mux_stream_take(struct mux_stream *stream, size_t len);
+/*
+ * The opposite, for the last len bytes that on_data has taken: they are put
+ * into `in` after all, and must lie elsewhere. `in` is empty.
+ */
+void mux_stream_give_back(struct mux_stream *stream, const void *bytes,
+			  size_t len);
 /* No more writes; EOF follows the last byte of `out`. */
 void mux_stream_eof(struct mux_stream *stream);
 /*
@@ -167,3 +220,8 @@ void mux_stream_eof(struct mux_stream *stream);
  * for it are dropped.
  */
 void mux_stream_close(struct mux_stream *stream, uint32_t code);
+/* CLOSE(code) for a stream that the peer began and that we did not open. */
+void mux_refuse(struct mux *mux, uint32_t id, uint32_t code);
+/* Memory of all rings; and who has most of it, NULL: nobody has any. */
+size_t mux_memory(const struct mux *mux);
+struct mux_stream *mux_heaviest(const struct mux *mux);

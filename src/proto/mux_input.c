@@ -2,8 +2,9 @@
 /*
  * mux_input.c - many streams over one channel: what is received
  *
- * DATA goes straight from the given bytes into its stream's ring, also when
- * the frame is not complete yet; its room was checked with its header. Every
+ * DATA goes straight from the given bytes to its user or into its stream's
+ * ring, also when the frame is not complete yet; its room was checked with its
+ * header. Every
  * other frame is used where it lies when all of it is there, else it is
  * collected in mux->input. Users hear of their streams before a message that
  * came after them, and once for all that one call brought.
@@ -55,12 +56,24 @@ static size_t search_marker(struct mux *mux, const uint8_t *bytes, size_t len)
 
 static size_t receive_data(struct mux *mux, const uint8_t *bytes, size_t len)
 {
+	struct mux_stream *stream = mux->receiving;
+	size_t used = 0;
+
 	if (len > mux->data_left)
 		len = mux->data_left;
 	mux->data_left -= (uint32_t)len;
-	if (mux->receiving) {
-		ring_write(&mux->receiving->in, bytes, len);
-		mux_mark(mux->receiving);
+	if (!stream)
+		return len;
+	if (mux->ops->on_data && !stream->in.len) {
+		used = mux->ops->on_data(mux->ctx, stream, bytes, len);
+		if (mux->receiving != stream)
+			return len; /* closed by its user */
+		mux_note_taken(stream, used);
+	}
+	if (used < len) {
+		ring_write(&stream->in, bytes + used, len - used);
+		mux_count_memory(stream);
+		mux_mark(stream);
 	}
 	return len;
 }
@@ -80,8 +93,8 @@ static int begin_data(struct mux *mux, const struct frame *frame,
 
 	if (stream && stream->peer_eof)
 		return broken(mux, err, "DATA after EOF");
-	if (stream &&
-	    frame->len > MUX_WINDOW - stream->in.len - stream->ungranted)
+	if (stream && frame->len > mux->limits.window - stream->in.len -
+					   stream->ungranted)
 		return broken(mux, err, "DATA beyond the window");
 	mux->receiving = stream;
 	mux->data_left = frame->len;
@@ -93,9 +106,10 @@ static int receive_window(struct mux *mux, struct mux_stream *stream,
 {
 	if (grant == 0)
 		return broken(mux, err, "empty WINDOW");
-	if (grant > MUX_WINDOW - stream->may_send)
+	if (grant > mux->limits.window - stream->may_send)
 		return broken(mux, err, "WINDOW over the maximum");
 	stream->may_send += grant;
+	mux_update_ready(stream);
 	return 0;
 }
 
@@ -112,6 +126,7 @@ static int receive_stream_frame(struct mux *mux, const struct frame *frame,
 	if (frame->type == FRAME_CLOSE) {
 		stream->closed = true;
 		stream->close_code = cursor_u32(&c);
+		mux_update_ready(stream);
 	} else if (stream->peer_eof) {
 		return broken(mux, err, "second EOF");
 	} else {
@@ -147,6 +162,9 @@ static int decode_header(struct mux *mux, const uint8_t *bytes,
 {
 	if (frame_decode(bytes, &mux->incoming) < 0)
 		return broken(mux, err, "not a frame");
+	if (mux->incoming.type == FRAME_MESSAGE &&
+	    mux->incoming.len > mux->limits.message_max)
+		return broken(mux, err, "a message that is too long");
 	if (mux->incoming.type != FRAME_DATA)
 		return 0;
 	return begin_data(mux, &mux->incoming, err);
@@ -218,6 +236,11 @@ static long receive(struct mux *mux, const uint8_t *bytes, size_t len,
 	if (mux->input.len > 0)
 		return continue_frame(mux, bytes, len, err);
 	return begin_frame(mux, bytes, len, err);
+}
+
+const struct mux_stream *mux_receiving(const struct mux *mux)
+{
+	return mux->data_left > 0 ? mux->receiving : NULL;
 }
 
 int mux_input(struct mux *mux, const void *bytes, size_t len, struct error *err)

@@ -20,7 +20,7 @@
 #include "state/digest.h"
 #include "state/paths.h"
 
-#define FORMAT "1" /* part of the key: changes with the layout */
+#define FORMAT "2" /* part of the key: changes with the layout */
 #define INIT_MAX (32u << 20)
 #define MODULE_MAX (32u << 20)
 #define ORDER_MAX (64u << 10)
@@ -97,7 +97,8 @@ static int add_modules(struct cpio *cpio, int folder_fd, const char *order,
 		size_t len = strcspn(order, "\n");
 		AUTO_FREE char *name = xstrndup(order, len);
 
-		if (len && add_module(cpio, folder_fd, name, err) < 0)
+		if (len && name[0] != '[' &&
+		    add_module(cpio, folder_fd, name, err) < 0)
 			return -1;
 		order += len + (order[len] == '\n');
 	}

@@ -25,7 +25,7 @@
 #include "state/digest.h"
 #include "state/paths.h"
 
-#define VERSION 1
+#define VERSION 2
 #define LIST_MAX (64u << 10)
 #define JSON_MAX (256u << 10)
 #define MODULE_MAX (32u << 20)
@@ -124,6 +124,14 @@ static int put_module(int out_fd, const struct module *module,
 	return note_file(files, out_fd, name, err);
 }
 
+/* Too long a list is noticed with the module that follows. */
+static void begin_section(struct buffer *order, const struct module *modules,
+			  size_t i)
+{
+	if (i == 0 || strcmp(modules[i].section, modules[i - 1].section) != 0)
+		(void)buffer_printf(order, "[%s]\n", modules[i].section);
+}
+
 static int put_modules(int out_fd, const struct kernel_raw *raw,
 		       const char *list, json_t *files, struct error *err)
 {
@@ -136,9 +144,11 @@ static int put_modules(int out_fd, const struct kernel_raw *raw,
 	if (module_set_resolve(&set, list, raw->modules, read_module, NULL,
 			       err) < 0)
 		return -1;
-	for (size_t i = 0; i < set.count && result == 0; i++)
+	for (size_t i = 0; i < set.count && result == 0; i++) {
+		begin_section(&order, set.modules, i);
 		result =
 			put_module(out_fd, &set.modules[i], &order, files, err);
+	}
 	module_set_release(&set);
 	if (result == 0)
 		result = fileio_replace(out_fd, "modules.order", order.data,

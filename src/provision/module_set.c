@@ -31,6 +31,7 @@ struct resolver {
 	const char *builtin;
 	module_read_fn *read;
 	void *ctx;
+	char section[MODULE_SECTION_BYTES];
 };
 
 /* nftw() has no context argument. */
@@ -46,12 +47,14 @@ void module_set_release(struct module_set *set)
 	*set = (struct module_set){ 0 };
 }
 
-static void add(struct module_set *set, const char *name, const char *path)
+static struct module *add(struct module_set *set, const char *name,
+			  const char *path)
 {
 	set->modules = xrealloc(set->modules,
 				(set->count + 1) * sizeof(*set->modules));
-	set->modules[set->count++] =
-		(struct module){ xstrdup(name), xstrdup(path) };
+	set->modules[set->count] =
+		(struct module){ .name = xstrdup(name), .path = xstrdup(path) };
+	return &set->modules[set->count++];
 }
 
 static const struct module *find(const struct module_set *set, const char *name)
@@ -152,8 +155,16 @@ static int choose(struct resolver *resolver, const char *wanted, unsigned depth,
 		return error_prefix(err, "%s", module->path);
 	if (choose_depends(resolver, depends, depth + 1, err) < 0)
 		return -1;
-	add(resolver->set, name, module->path);
+	text_copy(add(resolver->set, name, module->path)->section,
+		  MODULE_SECTION_BYTES, resolver->section);
 	return 0;
+}
+
+/* "[name]" */
+static void begin_section(struct resolver *resolver, const char *line)
+{
+	text_format(resolver->section, sizeof(resolver->section), "%.*s",
+		    (int)strcspn(line + 1, "]"), line + 1);
 }
 
 static int choose_list(struct resolver *resolver, const char *list,
@@ -169,8 +180,9 @@ static int choose_list(struct resolver *resolver, const char *list,
 			return error_set(err, 0, "modules.list: long name");
 		memcpy(name, list + blank, word);
 		name[word] = '\0';
-		if (word && name[0] != '[' &&
-		    choose(resolver, name, 0, err) < 0)
+		if (name[0] == '[')
+			begin_section(resolver, name);
+		else if (word && choose(resolver, name, 0, err) < 0)
 			return -1;
 		list += len + (list[len] == '\n');
 	}
@@ -184,7 +196,9 @@ int module_set_resolve(struct module_set *set, const char *list,
 	AUTO_BUFFER struct buffer builtin = BUFFER_INIT(BUILTIN_MAX);
 	AUTO_FREE char *builtin_path = xasprintf("%s/modules.builtin", tree);
 	struct module_set all = { 0 };
-	struct resolver resolver = { &all, set, NULL, read, ctx };
+	struct resolver resolver = {
+		.all = &all, .set = set, .read = read, .ctx = ctx
+	};
 	int result;
 
 	*set = (struct module_set){ 0 };

@@ -11,9 +11,12 @@
 
 struct error;
 
+#define MODULE_SECTION_BYTES 16
+
 struct module {
 	char *name; /* as the kernel says it: '-' is '_' */
 	char *path; /* absolute */
+	char section[MODULE_SECTION_BYTES]; /* of the list, that wants it */
 };
 
 struct module_set {
@@ -26,9 +29,9 @@ typedef int module_read_fn(void *ctx, const char *path, void **out, size_t *len,
 			   struct error *err);
 
 /*
- * list is the text of modules.list; tree is /lib/modules/RELEASE of the
- * kernel. Names that are built in are passed over; names that do not exist
- * are logged and passed over.
+ * list is the text of modules.list, with its sections; tree is
+ * /lib/modules/RELEASE of the kernel. Names that are built in are passed over;
+ * names that do not exist are logged and passed over.
  */
 int module_set_resolve(struct module_set *set, const char *list,
 		       const char *tree, module_read_fn *read, void *ctx,

@@ -143,6 +143,7 @@ static const struct {
 	{ "bawn-ramshim.so", "supervisor" },
 	{ "bawn-launch", "launch" },
 	{ "bawn-files", "files" },
+	{ "bawn-net", "net" },
 	{ "bawn-image", "image" },
 	{ "bawn-registry", "image" },
 	{ "bawn-init", "guest" },

@@ -63,6 +63,7 @@ static const struct field fields[] = {
 	FIELD(with_changes, FIELD_BOOL),
 	FIELD(quota_bytes, FIELD_U64),
 	FIELD(quota_inodes, FIELD_U64),
+	FIELD(ask, FIELD_BOOL),
 	FIELD(template_name, FIELD_TEXT),
 	FIELD(template_id, FIELD_TEXT),
 	FIELD(warm_key, FIELD_OPTIONAL_TEXT),
@@ -256,7 +257,26 @@ static int load_lists(const json_t *object, struct sandbox_record *record,
 	if (share_list_decode(json_object_get(object, "shares"),
 			      &record->shares, err) < 0)
 		return error_prefix(err, RECORD_FILE);
+	if (port_list_decode(json_object_get(object, "ports"), &record->ports,
+			     err) < 0 ||
+	    socket_list_decode(json_object_get(object, "sockets"),
+			       &record->sockets, err) < 0)
+		return error_prefix(err, RECORD_FILE);
 	return load_hide(object, record, err);
+}
+
+/* What a record of an earlier version does not say. */
+static json_int_t bring_up_to_date(json_t *object)
+{
+	json_int_t version =
+		json_integer_value(json_object_get(object, "version"));
+
+	if (version != 2)
+		return version;
+	json_object_set_new(object, "ports", json_array());
+	json_object_set_new(object, "sockets", json_array());
+	json_object_set_new(object, "ask", json_false());
+	return SANDBOX_RECORD_VERSION;
 }
 
 static int check_component(const char *key, const char *text, struct error *err)
@@ -278,7 +298,7 @@ int sandbox_record_load(int folder_fd, struct sandbox_record *record,
 	memset(record, 0, sizeof(*record));
 	if (!object)
 		return -1;
-	version = json_integer_value(json_object_get(object, "version"));
+	version = bring_up_to_date(object);
 	if (version != SANDBOX_RECORD_VERSION)
 		return error_set(err, 0,
 				 RECORD_FILE ": version %lld is not known to "
@@ -362,6 +382,10 @@ int sandbox_record_save(int folder_fd, const struct sandbox_record *record,
 	if (json_object_set_new(object, "shares",
 				share_list_encode(&record->shares)) < 0)
 		return error_set(err, 0, "a folder's path is not UTF-8");
+	json_object_set_new(object, "ports", port_list_encode(&record->ports));
+	if (json_object_set_new(object, "sockets",
+				socket_list_encode(&record->sockets)) < 0)
+		return error_set(err, 0, "a socket's path is not UTF-8");
 	if (json_object_set_new(object, "hide", hide_json(record->hide)) < 0)
 		return error_set(err, 0, "a hidden path is not UTF-8");
 	/* what ends with its command need not survive a power cut */
@@ -380,6 +404,7 @@ void sandbox_record_release(struct sandbox_record *record)
 		free(*h);
 	free(record->hide);
 	share_list_release(&record->shares);
+	socket_list_release(&record->sockets);
 	memset(record, 0, sizeof(*record));
 }
 

@@ -14,6 +14,9 @@
  * sandboxes/NAME/files.json    the shares of the running machine by number
  *                              (written by the CLI)
  * sandboxes/NAME/files/        what outlives a bawn-files
+ * sandboxes/NAME/policy        its own rules of the network, policy.lock held
+ *                              by whoever edits them
+ * sandboxes/NAME/net/          what outlives a bawn-net: names, log.jsonl
  *
  * sandboxes/NAME/machine/ is all that a supervisor reaches by name: one that
  * was taken over must not say which folders are shared.
@@ -27,11 +30,14 @@
 #include <stdint.h>
 #include <sys/types.h>
 
+#include "state/port_list.h"
 #include "state/share_list.h"
+#include "state/socket_list.h"
 
 struct error;
 
-#define SANDBOX_RECORD_VERSION 2
+/* 3: ports, sockets, ask; a record of version 2 has none of them. */
+#define SANDBOX_RECORD_VERSION 3
 #define SANDBOX_NAME_MAX 63
 
 struct sandbox_record {
@@ -42,11 +48,14 @@ struct sandbox_record {
 	bool with_changes; /* uncommitted work is still to be carried in */
 	char **hide;       /* patterns of --hide; NULL-terminated */
 	uint64_t quota_bytes, quota_inodes; /* of each share; 0: no limit */
-	char *template_name, *template_id;  /* id: digest of the disk content */
-	char *warm_key;                     /* NULL: made with --cold */
-	char *kernel_key;                   /* folder in cache/kernels */
-	char *machine, *cpu;                /* versioned names */
-	char *accel;                        /* what was asked: auto, kvm, tcg */
+	struct port_list ports;             /* published on the host */
+	struct socket_list sockets;
+	bool ask; /* about connections that no rule matches */
+	char *template_name, *template_id; /* id: digest of the disk content */
+	char *warm_key;                    /* NULL: made with --cold */
+	char *kernel_key;                  /* folder in cache/kernels */
+	char *machine, *cpu;               /* versioned names */
+	char *accel;                       /* what was asked: auto, kvm, tcg */
 	char *accel_used; /* what it last ran under; NULL before */
 	char *isolation;  /* "microvm" */
 	unsigned cpus, memory_mib;

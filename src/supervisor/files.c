@@ -194,7 +194,8 @@ int files_open(const struct start_spec *spec, struct files *files,
 			  .initramfs = -1,
 			  .shim = -1,
 			  .kvm = -1,
-			  .files_port = -1 },
+			  .files_port = -1,
+			  .net_port = -1 },
 	};
 	for (unsigned i = 0; i < START_DISKS_MAX; i++)
 		files->qemu.disks[i] = -1;

@@ -169,7 +169,7 @@ int guest_link_open(struct guest_link *link, struct loop *loop, int fd,
 			    .on_event = on_link },
 		.scratch = xmalloc(FRAME_MESSAGE_MAX),
 	};
-	mux_init(&link->mux, &mux_ops, link);
+	mux_init(&link->mux, &mux_control_limits, &mux_ops, link);
 	if (fcntl(fd, F_SETFL, O_NONBLOCK) < 0)
 		return error_set(err, errno, "guest channel");
 	return loop_add(loop, &link->source, err);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * launcher.c - the supervisor's side of bawn-launch, and the files port
+ * launcher.c - the supervisor's side of bawn-launch, and the ports that are
+ * served there
  */
 #include "supervisor/launcher.h"
 
@@ -24,6 +25,7 @@ enum {
 	LAUNCH_FD_CHANNEL = 3,
 	LAUNCH_FD_PORT,
 	LAUNCH_FD_MESSAGE,
+	LAUNCH_FD_NET_PORT,
 };
 
 static void on_event(struct source *source, uint32_t events);
@@ -41,13 +43,15 @@ static int pair(int *one, int *other, struct error *err)
 
 static char *message_text(const struct start_spec *spec)
 {
-	/* The list was checked with the start line. */
+	/* Both were checked with the start line. */
 	json_t *files =
 		spec->files ? json_loads(spec->files, 0, NULL) : json_null();
-	json_t *message =
-		json_pack("{s:s, s:s, s:s?, s:b, s:o}", "name", spec->name,
-			  "folder", spec->folder, "marker", spec->marker,
-			  "remove_at_end", spec->remove_at_end, "files", files);
+	json_t *net = spec->net ? json_loads(spec->net, 0, NULL) : json_null();
+	json_t *message = json_pack(
+		"{s:s, s:s, s:s?, s:b, s:I, s:o, s:o}", "name", spec->name,
+		"folder", spec->folder, "marker", spec->marker, "remove_at_end",
+		spec->remove_at_end, "uid", (json_int_t)spec->uid, "files",
+		files, "net", net);
 	char *text = message ? json_dumps(message, JSON_COMPACT) : NULL;
 
 	json_decref(message);
@@ -69,7 +73,7 @@ static int message_file(const struct start_spec *spec, struct error *err)
 }
 
 static int spawn(struct launcher *launcher, const struct start_spec *spec,
-		 int port, int log_fd, struct error *err)
+		 const int ports[LAUNCHER_PORTS], int log_fd, struct error *err)
 {
 	AUTO_FREE char *path = paths_helper("bawn-launch", err);
 	AUTO_CLOSE int theirs = -1;
@@ -77,8 +81,9 @@ static int spawn(struct launcher *launcher, const struct start_spec *spec,
 	const char *argv[] = { "bawn-launch", spec->name, NULL };
 	struct child_fd fds[] = { { log_fd, 2 },
 				  { -1, LAUNCH_FD_CHANNEL },
-				  { port, LAUNCH_FD_PORT },
-				  { message, LAUNCH_FD_MESSAGE } };
+				  { ports[LAUNCHER_FILES], LAUNCH_FD_PORT },
+				  { message, LAUNCH_FD_MESSAGE },
+				  { ports[LAUNCHER_NET], LAUNCH_FD_NET_PORT } };
 	struct child_spec child_spec = { .path = path,
 					 .argv = argv,
 					 .fds = fds,
@@ -96,36 +101,63 @@ static int spawn(struct launcher *launcher, const struct start_spec *spec,
 	return 0;
 }
 
+static void close_one(int *fd)
+{
+	if (*fd >= 0)
+		close(*fd);
+	*fd = -1;
+}
+
+static void close_all(int fds[LAUNCHER_PORTS])
+{
+	for (int i = 0; i < LAUNCHER_PORTS; i++)
+		close_one(&fds[i]);
+}
+
 int launcher_open(struct launcher *launcher, const struct start_spec *spec,
 		  int log_fd, struct error *err)
 {
-	AUTO_CLOSE int port = -1;
-
-	*launcher =
-		(struct launcher){ .channel = -1, .port = -1, .qemu_port = -1 };
-	if (pair(&port, &launcher->qemu_port, err) < 0)
+	*launcher = (struct launcher){ .channel = -1,
+				       .ports = { -1, -1 },
+				       .qemu_ports = { -1, -1 } };
+	for (int i = 0; i < LAUNCHER_PORTS; i++) {
+		if (pair(&launcher->ports[i], &launcher->qemu_ports[i], err) <
+		    0)
+			return -1;
+	}
+	if (spec->goal == START_MAKE_WARM)
+		return 0;
+	if (spawn(launcher, spec, launcher->ports, log_fd, err) < 0)
 		return -1;
-	if (spec->goal != START_MAKE_WARM)
-		return spawn(launcher, spec, port, log_fd, err);
-	launcher->port = TAKE_FD(port);
+	close_all(launcher->ports);
 	return 0;
 }
 
-void launcher_port_passed(struct launcher *launcher)
+void launcher_ports_passed(struct launcher *launcher)
 {
 	/* With a copy here nobody would see QEMU's end. */
-	close(launcher->qemu_port);
-	launcher->qemu_port = -1;
+	close_all(launcher->qemu_ports);
 }
 
 static void take_line(struct launcher *launcher, const char *line, size_t len)
 {
+	static const char failed[] = "failed ", lacks[] = "lacks ";
+	void (*tell)(void *ctx, const char *text) = NULL;
 	char text[LAUNCHER_LINE_MAX];
+	size_t word = 0;
 
-	if (len < strlen("failed ") || memcmp(line, "failed ", 7) != 0)
+	if (len >= strlen(failed) && !memcmp(line, failed, strlen(failed))) {
+		tell = launcher->on_failed;
+		word = strlen(failed);
+	} else if (len >= strlen(lacks) &&
+		   !memcmp(line, lacks, strlen(lacks))) {
+		tell = launcher->on_lacks;
+		word = strlen(lacks);
+	}
+	if (!tell)
 		return;
-	text_printable(line + 7, len - 7, text, sizeof(text));
-	launcher->on_failed(launcher->ctx, text);
+	text_printable(line + word, len - word, text, sizeof(text));
+	tell(launcher->ctx, text);
 }
 
 static void on_event(struct source *source, uint32_t events)
@@ -167,17 +199,10 @@ int launcher_watch(struct launcher *launcher, struct loop *loop,
 	return loop_add(loop, &launcher->source, err);
 }
 
-static void close_one(int *fd)
-{
-	if (*fd >= 0)
-		close(*fd);
-	*fd = -1;
-}
-
 void launcher_close(struct launcher *launcher)
 {
 	loop_del(&launcher->source);
 	close_one(&launcher->channel);
-	close_one(&launcher->port);
-	close_one(&launcher->qemu_port);
+	close_all(launcher->ports);
+	close_all(launcher->qemu_ports);
 }

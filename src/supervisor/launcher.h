@@ -1,11 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * launcher.h - the supervisor's side of bawn-launch, and the files port
+ * launcher.h - the supervisor's side of bawn-launch, and the ports that are
+ * served there
  *
  * bawn-launch starts what a confined supervisor no longer could, and outlives
  * it by an instant: it ends when this channel does. It says `failed TEXT` when
- * the shared folders cannot be served. A warm image in the making has none:
- * there the supervisor holds the host's end of the port, and nobody reads it.
+ * the shared folders or the network cannot be served, and `lacks TEXT` for what
+ * the machine can do without. A warm image in the making has none:
+ * there the supervisor holds the host's ends of the ports, and nobody reads
+ * them.
  */
 #pragma once
 
@@ -18,16 +21,24 @@ struct start_spec;
 
 #define LAUNCHER_LINE_MAX 1024
 
+enum launcher_port {
+	LAUNCHER_FILES,
+	LAUNCHER_NET,
+
+	LAUNCHER_PORTS,
+};
+
 struct launcher {
-	int channel;   /* owned; -1: there is none */
-	int port;      /* owned: the host's end, MAKE_WARM only; or -1 */
-	int qemu_port; /* owned: QEMU's end, until QEMU has it; or -1 */
+	int channel;               /* owned; -1: there is none */
+	int ports[LAUNCHER_PORTS]; /* owned: the host's ends, MAKE_WARM only */
+	int qemu_ports[LAUNCHER_PORTS]; /* owned: until QEMU has them; or -1 */
 
 	/* private */
 	struct source source;
 	char line[LAUNCHER_LINE_MAX];
 	size_t len;
 	void (*on_failed)(void *ctx, const char *text); /* printable */
+	void (*on_lacks)(void *ctx, const char *text);  /* printable */
 	void (*on_end)(void *ctx);
 	void *ctx;
 };
@@ -36,7 +47,7 @@ struct launcher {
 int launcher_open(struct launcher *launcher, const struct start_spec *spec,
 		  int log_fd, struct error *err);
 /* QEMU was started. */
-void launcher_port_passed(struct launcher *launcher);
+void launcher_ports_passed(struct launcher *launcher);
 /* Does nothing where there is no launcher. */
 int launcher_watch(struct launcher *launcher, struct loop *loop,
 		   struct error *err);

@@ -139,7 +139,7 @@ static int confine_and_spawn(struct sandbox *sandbox, struct error *err)
 	phases_end(&sandbox->phases, "isolate");
 	if (qemu_spawn(&sandbox->qemu, spec, &sandbox->files->qemu, err) < 0)
 		return -1;
-	launcher_port_passed(&sandbox->launcher);
+	launcher_ports_passed(&sandbox->launcher);
 	phases_end(&sandbox->phases, "spawn");
 	return 0;
 }
@@ -221,7 +221,8 @@ int main(void)
 	/* Before any isolation: what it starts must not inherit ours. */
 	if (launcher_open(&sandbox.launcher, &spec, files.log, &err) < 0)
 		die(&err);
-	files.qemu.files_port = sandbox.launcher.qemu_port;
+	files.qemu.files_port = sandbox.launcher.qemu_ports[LAUNCHER_FILES];
+	files.qemu.net_port = sandbox.launcher.qemu_ports[LAUNCHER_NET];
 	phases_end(&sandbox.phases, "open");
 
 	if (confine_and_spawn(&sandbox, &err) < 0 ||

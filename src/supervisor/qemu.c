@@ -90,6 +90,7 @@ static void pass_files(struct fd_list *fds, const struct start_spec *spec,
 	pass(fds, files->initramfs, QEMU_FD_INITRD);
 	pass(fds, files->kvm, QEMU_FD_KVM);
 	pass(fds, files->files_port, QEMU_FD_FILES);
+	pass(fds, files->net_port, QEMU_FD_NET);
 	/* What is being made is handed over later, through the monitor. */
 	if (spec->goal == START_RESTORE)
 		pass(fds, files->device_state, QEMU_FD_STATE);

@@ -25,6 +25,7 @@ enum qemu_fd {
 	QEMU_FD_CONTROL, /* guest port bawn.control */
 	QEMU_FD_CONSOLE, /* serial console */
 	QEMU_FD_FILES,   /* guest port bawn.files */
+	QEMU_FD_NET,     /* guest port bawn.net */
 	QEMU_FD_RAM,
 	QEMU_FD_STATE, /* device state to load */
 	QEMU_FD_KERNEL,
@@ -46,7 +47,8 @@ void qemu_argv_free(char **argv);
 struct qemu_files {
 	int ram, device_state, kernel, initramfs;
 	int shim, kvm;
-	int files_port; /* QEMU's end of the guest port bawn.files */
+	/* QEMU's ends of the guest ports bawn.files and bawn.net */
+	int files_port, net_port;
 	int disks[START_DISKS_MAX];
 };
 

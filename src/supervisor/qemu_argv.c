@@ -101,6 +101,9 @@ static void add_channels(struct args *args)
 	option(args, "-device",
 	       "virtserialport,bus=ports.0,nr=2,chardev=files,"
 	       "name=bawn.files");
+	option(args, "-chardev", "socket,id=gate,fd=%d", QEMU_FD_NET);
+	option(args, "-device",
+	       "virtserialport,bus=ports.0,nr=3,chardev=gate,name=bawn.net");
 	option(args, "-device", "virtio-rng-pci,addr=04.0");
 }
 

@@ -225,8 +225,11 @@ void sandbox_stop(struct sandbox *sandbox, uint64_t timeout_ms)
 
 void sandbox_lacks(struct sandbox *sandbox, const char *text)
 {
+	size_t len = strlen(sandbox->warning);
+
 	log_warn("%s", text);
-	text_copy(sandbox->warning, sizeof(sandbox->warning), text);
+	text_format(sandbox->warning + len, sizeof(sandbox->warning) - len,
+		    "%s%s", len ? "; " : "", text);
 	if (sandbox->life != SANDBOX_RUNNING)
 		return;
 	text_copy(sandbox->reason, sizeof(sandbox->reason), text);

@@ -205,6 +205,11 @@ static void on_launcher_failed(void *ctx, const char *text)
 		sandbox_lacks(sandbox, text);
 }
 
+static void on_launcher_lacks(void *ctx, const char *text)
+{
+	sandbox_lacks(ctx, text);
+}
+
 /* Nobody else could start what serves the guest's folders again. */
 static void on_launcher_end(void *ctx)
 {
@@ -260,6 +265,7 @@ int sandbox_open(struct sandbox *sandbox, struct error *err)
 	struct loop *loop = sandbox->loop;
 
 	sandbox->launcher.on_failed = on_launcher_failed;
+	sandbox->launcher.on_lacks = on_launcher_lacks;
 	sandbox->launcher.on_end = on_launcher_end;
 	sandbox->launcher.ctx = sandbox;
 	sessions_init(&sandbox->sessions, loop, &sandbox->guest, &sessions_ops,

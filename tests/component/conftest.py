@@ -9,6 +9,7 @@ import pytest
 
 sys.path.insert(0, os.path.dirname(__file__))
 from fuse_client import BINARY, Files, share  # noqa: E402
+from net_fixtures import make, world  # noqa: E402,F401
 
 USER = 61234
 

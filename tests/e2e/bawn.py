@@ -4,11 +4,13 @@
 Everything here has a deadline, and nothing sleeps for a guessed time: wait()
 asks again until a fact holds.
 """
+import contextlib
 import json
 import os
 import re
 import secrets
 import signal
+import socket
 import subprocess
 import time
 
@@ -49,6 +51,7 @@ class Bawn:
 
     def __init__(self, home, workspace, **extra):
         self.home, self.workspace = home, workspace
+        self.prefix = lambda folder: []  # words in front of a command in folder
         self.env = {
             "PATH": "/usr/local/bin:/usr/bin:/bin:/usr/sbin:/sbin",
             "HOME": os.environ["HOME"],
@@ -63,6 +66,7 @@ class Bawn:
         other = Bawn(self.home, self.workspace)
         other.env = {k: v for k, v in {**self.env, **extra}.items()
                      if v is not None}
+        other.prefix = self.prefix
         return other
 
     def popen(self, *args, **kwargs):
@@ -71,7 +75,7 @@ class Bawn:
         kwargs.setdefault("stdout", subprocess.PIPE)
         kwargs.setdefault("stderr", subprocess.PIPE)
         kwargs.setdefault("env", self.env)
-        return subprocess.Popen([BAWN, *map(str, args)], **kwargs)
+        return subprocess.Popen([*self.prefix(kwargs["cwd"]), BAWN, *map(str, args)], **kwargs)
 
     def raw(self, *args, input=None, timeout=60, **kwargs):
         """Any exit code; bytes when input is bytes, else text."""
@@ -154,6 +158,15 @@ class Bawn:
         with open(f"{self.machine(name)}/state.json", encoding="utf-8") as file:
             return json.load(file)
 
+    def launcher(self, name, **request):
+        """One request to a sandbox's launcher."""
+        with socket.socket(socket.AF_UNIX) as one:
+            one.settimeout(20)
+            with folder_of(self.folder(name)) as folder:
+                one.connect(f"/proc/self/fd/{folder}/launch.sock")
+            one.sendall(json.dumps(request).encode() + b"\n")
+            return json.loads(one.makefile().readline())
+
     def supervisor_pid(self, name):
         return self.state(name)["supervisor_pid"]
 
@@ -166,6 +179,16 @@ class Bawn:
 
     def processes(self):
         return processes_beneath(self.home)
+
+
+@contextlib.contextmanager
+def folder_of(path):
+    """Its descriptor: a socket's path may be too long."""
+    fd = os.open(path, os.O_RDONLY | os.O_DIRECTORY)
+    try:
+        yield fd
+    finally:
+        os.close(fd)
 
 
 def alive(pid):

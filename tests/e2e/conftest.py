@@ -6,12 +6,12 @@ once. A case that breaks things takes `lone`, a home of its own that borrows the
 kernel cache. Every case has a wall-clock limit, and whatever it left running is
 removed after it.
 """
+import collections
 import os
 import shutil
 import signal
 import subprocess
 import sys
-import zlib
 
 import pytest
 
@@ -31,20 +31,27 @@ def pytest_configure(config):
     os.makedirs(WORK, exist_ok=True)
 
 
-def in_this_half(item, half):
-    """Stable, so that a case that failed is found again in the same suite."""
-    if item.module.__name__ in BOTH or not half:
+def in_this_half(item, half, home):
+    if not half or item.module.__name__ in BOTH:
         return True
     if {"as_root", "both"} & ({mark.name for mark in item.iter_markers()}
                               | set(item.fixturenames)):
         return True
-    return ("root", "user")[zlib.crc32(item.name.encode()) & 1] == half
+    return home[item.module.__name__] == half
 
 
 def pytest_collection_modifyitems(config, items):
-    """Two suites run beside each other: what both would show is tried once."""
+    """Two suites run beside each other: what both would show is tried once.
+
+    A file goes to one of them as a whole, for its cases may build on each other.
+    """
     half = os.environ.get("BAWN_TEST_HALF")
-    kept = [item for item in items if in_this_half(item, half)]
+    count = collections.Counter(item.module.__name__ for item in items)
+    home, load = {}, {"root": 0, "user": 0}
+    for module in sorted(count.keys() - BOTH, key=lambda name: (-count[name], name)):
+        home[module] = min(load, key=load.get)
+        load[home[module]] += count[module]
+    kept = [item for item in items if in_this_half(item, half, home)]
     config.hook.pytest_deselected(items=[item for item in items if item not in kept])
     items[:] = kept
 

@@ -18,14 +18,16 @@ def machine(session, shared_box):
     helpers = {command_of(pid): pid for pid in children_of(supervisor)}
     return {"name": shared_box, "qemu": session.qemu_pid(shared_box),
             "supervisor": supervisor, "launch": helpers["bawn-launch"],
-            "files": helpers["bawn-files"]}
+            "files": helpers["bawn-files"], "net": helpers["bawn-net"]}
 
 
-# Root's launcher becomes the owner of a share and reaches it; no more than that.
-LAUNCH_CAPABILITIES = sum(1 << number for number in (0, 1, 2, 3, 5, 6, 7, 8))
+# Root's launcher becomes the owner of a share and reaches it, and binds low
+# ports; what makes a namespace for bawn-files is dormant, and not for children.
+LAUNCH_CAPABILITIES = sum(1 << number for number in (0, 1, 2, 3, 5, 6, 7, 8, 10))
+LAUNCH_DORMANT = 1 << 21
 
 
-@pytest.mark.parametrize("role", ["qemu", "supervisor", "launch", "files"])
+@pytest.mark.parametrize("role", ["qemu", "supervisor", "launch", "files", "net"])
 def test_no_capability_no_new_privileges_and_a_seccomp_filter(machine, role):
     facts = status_of(machine[role])
     for key in ("CapEff", "CapPrm", "CapInh", "CapAmb", "CapBnd"):
@@ -34,12 +36,13 @@ def test_no_capability_no_new_privileges_and_a_seccomp_filter(machine, role):
         if key == "CapBnd" and not ROOT:
             continue
         more = LAUNCH_CAPABILITIES if ROOT and role == "launch" else 0
+        more |= LAUNCH_DORMANT if more and key == "CapPrm" else 0
         assert int(facts[key], 16) & ~more == 0, (key, facts[key])
     assert facts["NoNewPrivs"].strip() == "1"
     assert facts["Seccomp"].strip() == "2"
 
 
-@pytest.mark.parametrize("role", ["qemu", "supervisor"])
+@pytest.mark.parametrize("role", ["qemu", "supervisor", "net"])
 def test_run_by_root_it_has_an_unprivileged_uid_of_its_own(session, machine, role,
                                                            as_root):
     uids = set(status_of(machine[role])["Uid"].split())
@@ -101,7 +104,7 @@ def test_shared_files_are_read_only_on_disk(session, machine):
 
 
 def test_the_files_server_has_no_network_and_no_other_folder(session, machine, as_root):
-    """Its filter and its launcher's know no socket; Landlock knows the share alone."""
+    """Its filter knows no socket; Landlock knows the share alone."""
     pid = machine["files"]
     assert os.readlink(f"/proc/{pid}/ns/net") != os.readlink("/proc/self/ns/net")
     assert status_of(pid)["Seccomp_filters"].strip() == "2"
@@ -112,24 +115,42 @@ def test_the_files_server_has_no_network_and_no_other_folder(session, machine, a
         assert target.startswith(own), target
 
 
-@pytest.mark.parametrize("role", ["launch", "files"])
-def test_a_system_call_injected_into_a_helper_fails(session, role):
+def test_the_network_server_has_no_file_but_its_own(session, machine):
+    own = (session.folder(machine["name"]) + "/net/", "socket:", "pipe:", "anon_inode:",
+           "/memfd:", "/dev/null", "/etc/ssl/")
+    try:
+        fds = os.listdir(f"/proc/{machine['net']}/fd")
+    except PermissionError:
+        assert not ROOT  # it cannot be looked into
+        return
+    for fd in fds:
+        target = os.readlink(f"/proc/{machine['net']}/fd/{fd}")
+        assert target.startswith(own), target
+
+
+@pytest.mark.parametrize("role,call", [
+    ("launch", ("mount", "x", "/", "tmpfs", "0", "0")), ("launch", ("ptrace", "16", "1")),
+    ("launch", ("socket", "17", "3", "0")), ("files", ("socket", "2", "1", "0")),
+    ("net", ("socket", "1", "1", "0")), ("net", ("socket", "16", "3", "0")),
+    ("net", ("socket", "2", "3", "1")), ("net", ("openat", "-100", "/etc/passwd", "0")),
+    ("net", ("execve", "/bin/true", "0", "0"))], ids=str)
+def test_a_system_call_injected_into_a_helper_fails(session, role, call):
     tool = f"{LIB}/inject_syscall"
     name = session.create()
     pids = {command_of(pid): pid for pid in children_of(session.supervisor_pid(name))}
     try:
-        done = subprocess.run([tool, str(pids[f"bawn-{role}"]), "socket", "2", "1", "0"],
+        done = subprocess.run([tool, str(pids[f"bawn-{role}"]), *call],
                               capture_output=True, text=True, timeout=30, check=False)
         if done.returncode == 1 and not ROOT:
             pytest.skip(f"tracing is refused here: {done.stderr.strip()}")
         assert done.returncode == 0, done
-        assert re.search(r"^socket = -\d+|killed by signal", done.stdout), done
+        assert re.search(r"^\w+ = -\d+|killed by signal", done.stdout), done
     finally:
         session.rm(name)
 
 
 def test_no_process_of_a_sandbox_dumps_core(machine):
-    for role in ("qemu", "supervisor", "launch", "files"):
+    for role in ("qemu", "supervisor", "launch", "files", "net"):
         with open(f"/proc/{machine[role]}/limits", encoding="utf-8") as file:
             line = next(line for line in file if "core file" in line)
         assert line.split()[4] == "0", line

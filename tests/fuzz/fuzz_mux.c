@@ -20,6 +20,7 @@ enum behaviour {
 	SMALL_CHUNKS = 1 << 1,
 	USERS_CLOSE = 1 << 2,
 	USERS_STALL = 1 << 3,
+	PASS_ON = 1 << 4, /* users take DATA as it comes, or some of it */
 };
 
 struct end {
@@ -76,7 +77,24 @@ static void on_marker(void *ctx)
 	mux_send_marker(&end->mux, end->mux.marker);
 }
 
-static const struct mux_ops ops = { on_message, on_stream, on_marker };
+static size_t on_data(void *ctx, struct mux_stream *stream,
+		      const uint8_t *bytes, size_t len)
+{
+	struct end *end = ctx;
+
+	FUZZ_CHECK(stream->in.len == 0 && len > 0);
+	if (!(end->behaviour & PASS_ON))
+		return 0;
+	end->calls++;
+	if (end->behaviour & USERS_CLOSE && end->calls % 5 == 0)
+		mux_stream_close(stream, EPIPE);
+	return bytes[0] % 2 ? len : len / 2;
+}
+
+static const struct mux_ops ops = { .on_message = on_message,
+				    .on_stream = on_stream,
+				    .on_marker = on_marker,
+				    .on_data = on_data };
 
 static void drain(struct end *end, size_t most)
 {
@@ -99,7 +117,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	size_t chunk = end.behaviour & SMALL_CHUNKS ? 7 : 4096;
 	struct error err;
 
-	mux_init(&end.mux, &ops, &end);
+	mux_init(&end.mux, &mux_control_limits, &ops, &end);
 	for (size_t i = 0; i < sizeof(marker); i++)
 		marker[i] = (uint8_t)(0x40 + i);
 	for (uint32_t id = 1; id <= 4; id++)

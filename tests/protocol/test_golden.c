@@ -19,6 +19,7 @@
 #include "lib/tap.h"
 #include "proto/frame.h"
 #include "proto/messages.h"
+#include "proto/net_messages.h"
 
 #define GOLDEN_MAX 4096
 
@@ -26,6 +27,7 @@ static const char *golden_folder;
 
 enum kind {
 	MESSAGE,
+	NET_MESSAGE,
 	FRAME,
 	SESSION_FRAME,
 };
@@ -50,6 +52,18 @@ static const struct golden {
 	{ "prepared", MESSAGE, MESSAGE_PREPARED },
 	{ "power_off", MESSAGE, MESSAGE_POWER_OFF },
 	{ "stats", MESSAGE, MESSAGE_STATS },
+	{ "net_hello", NET_MESSAGE, NET_HELLO },
+	{ "net_welcome", NET_MESSAGE, NET_WELCOME },
+	{ "net_open", NET_MESSAGE, NET_OPEN },
+	{ "net_open_ipv6", NET_MESSAGE, NET_OPEN },
+	{ "net_open_socket", NET_MESSAGE, NET_OPEN_SOCKET },
+	{ "net_connect", NET_MESSAGE, NET_CONNECT },
+	{ "net_opened", NET_MESSAGE, NET_OPENED },
+	{ "net_dns_query", NET_MESSAGE, NET_DNS_QUERY },
+	{ "net_dns_answer", NET_MESSAGE, NET_DNS_ANSWER },
+	{ "net_forwards", NET_MESSAGE, NET_FORWARDS },
+	{ "net_forwards_none", NET_MESSAGE, NET_FORWARDS },
+	{ "net_sockets", NET_MESSAGE, NET_SOCKETS },
 	{ "frame_message", FRAME, FRAME_MESSAGE },
 	{ "frame_data", FRAME, FRAME_DATA },
 	{ "frame_window", FRAME, FRAME_WINDOW },
@@ -106,6 +120,7 @@ static int round_trip(const struct golden *golden, const uint8_t *bytes,
 	struct message message;
 	struct frame frame;
 	struct session_frame session_frame;
+	struct net_message net;
 
 	switch (golden->kind) {
 	case MESSAGE:
@@ -113,6 +128,12 @@ static int round_trip(const struct golden *golden, const uint8_t *bytes,
 		    (int)message.type != golden->type)
 			return -1;
 		return message_encode(&message, again, len) == (long)len ? 0
+									 : -1;
+	case NET_MESSAGE:
+		if (net_message_decode(bytes, len, &net) < 0 ||
+		    (int)net.type != golden->type)
+			return -1;
+		return net_message_encode(&net, again, len) == (long)len ? 0
 									 : -1;
 	case FRAME:
 		if (len < FRAME_HEADER_BYTES ||
@@ -198,6 +219,8 @@ static void every_type_has_a_file(void)
 {
 	for (int type = 1; type < MESSAGE_TYPES; type++)
 		CHECK(has_golden(MESSAGE, type));
+	for (int type = 1; type < NET_MESSAGE_TYPES; type++)
+		CHECK(has_golden(NET_MESSAGE, type));
 	for (int type = 1; type < FRAME_TYPES; type++)
 		CHECK(has_golden(FRAME, type));
 	for (int type = 1; type < SESSION_FRAME_TYPES; type++)
@@ -254,6 +277,30 @@ static void fields_are_where_the_protocol_says(void)
 	CHECK(message.session_started.stage == SESSION_STAGE_EXEC);
 }
 
+static void fields_of_the_network_port_are_there_too(void)
+{
+	AUTO_BUFFER struct buffer open, query, forwards, sockets;
+	struct net_message m;
+
+	REQUIRE(!read_golden("net_open", &open));
+	REQUIRE(!net_message_decode(open.data, open.len, &m));
+	CHECK(m.open.stream == 1 && m.open.family == 4 && m.open.port == 443);
+	CHECK(!memcmp(m.open.address, "\xc6\x12\x00\x07", 4));
+
+	REQUIRE(!read_golden("net_dns_query", &query));
+	REQUIRE(!net_message_decode(query.data, query.len, &m));
+	CHECK(m.dns.query == 9 && m.dns.transport == NET_UDP);
+	CHECK(m.dns.len == 29 && m.dns.bytes[0] == 0xab);
+
+	REQUIRE(!read_golden("net_forwards", &forwards));
+	REQUIRE(!net_message_decode(forwards.data, forwards.len, &m));
+	CHECK(m.forwards.count == 2 && m.forwards.ports[0] == 5432);
+
+	REQUIRE(!read_golden("net_sockets", &sockets));
+	REQUIRE(!net_message_decode(sockets.data, sockets.len, &m));
+	CHECK(m.sockets.count == 2 && !strcmp(m.sockets.paths[1], "/b"));
+}
+
 static void a_newer_hello_can_be_read_and_told_apart(void)
 {
 	AUTO_BUFFER struct buffer bytes;
@@ -280,6 +327,7 @@ int main(int argc, char **argv)
 	RUN(every_type_has_a_file);
 	RUN(no_file_is_left_out);
 	RUN(fields_are_where_the_protocol_says);
+	RUN(fields_of_the_network_port_are_there_too);
 	RUN(a_newer_hello_can_be_read_and_told_apart);
 	return DONE();
 }

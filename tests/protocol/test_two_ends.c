@@ -87,7 +87,9 @@ static void on_marker(void *ctx)
 		mux_send_marker(&end->mux, end->mux.marker);
 }
 
-static const struct mux_ops ops = { on_message, on_stream, on_marker };
+static const struct mux_ops ops = { .on_message = on_message,
+				    .on_stream = on_stream,
+				    .on_marker = on_marker };
 
 static int start(struct end ends[2])
 {
@@ -98,7 +100,7 @@ static int start(struct end ends[2])
 		return -1;
 	for (int i = 0; i < 2; i++) {
 		ends[i] = (struct end){ .fd = fds[i] };
-		mux_init(&ends[i].mux, &ops, &ends[i]);
+		mux_init(&ends[i].mux, &mux_control_limits, &ops, &ends[i]);
 		setsockopt(fds[i], SOL_SOCKET, SO_SNDBUF, &small,
 			   sizeof(small));
 	}
@@ -306,7 +308,7 @@ static void both_ends_meet_again_at_the_marker(void)
 
 	/* A new supervisor: it knows the marker and nothing else. */
 	mux_release(&ends[0].mux);
-	mux_init(&ends[0].mux, &ops, &ends[0]);
+	mux_init(&ends[0].mux, &mux_control_limits, &ops, &ends[0]);
 	ends[0].last = MESSAGE_TYPES;
 	CHECK(write(ends[0].fd, old_bytes, sizeof(old_bytes)) > 0);
 	CHECK(write(ends[0].fd, marker, 13) == 13);

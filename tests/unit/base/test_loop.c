@@ -407,6 +407,23 @@ static void stop_before_run_counts_once(void)
 	CHECK(a.fired == 1);
 }
 
+static void count_round(void *ctx)
+{
+	++*(int *)ctx;
+}
+
+static void what_a_round_collected_is_written_before_the_wait(void)
+{
+	AUTO(loop) struct loop *loop = loop_new(NULL);
+	int rounds = 0;
+
+	loop_before_wait(loop, count_round, &rounds);
+	CHECK(loop_step(loop, 0, NULL) == 0 && rounds == 1);
+	CHECK(loop_step(loop, 0, NULL) == 0 && rounds == 2);
+	loop_before_wait(loop, NULL, NULL);
+	CHECK(loop_step(loop, 0, NULL) == 0 && rounds == 2);
+}
+
 static void deferred_memory_is_freed_with_the_loop(void)
 {
 	AUTO(loop) struct loop *loop = loop_new(NULL);
@@ -436,6 +453,7 @@ int main(void)
 	RUN(timer_callback_may_stop_others_and_restart_itself);
 	RUN(signals_arrive_as_callbacks);
 	RUN(stop_before_run_counts_once);
+	RUN(what_a_round_collected_is_written_before_the_wait);
 	RUN(deferred_memory_is_freed_with_the_loop);
 	return DONE();
 }

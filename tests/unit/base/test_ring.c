@@ -100,6 +100,33 @@ static void trim_gives_memory_back_only_when_empty(void)
 	CHECK(ring_write(&ring, "cd", 2) == 2);
 }
 
+static void memory_grows_with_what_is_in_it(void)
+{
+	static uint8_t bytes[300 * 1024];
+	AUTO_RING struct ring ring;
+	struct iovec iov[2];
+	uint8_t out[5000];
+
+	for (size_t i = 0; i < sizeof(bytes); i++)
+		bytes[i] = (uint8_t)(i * 7 + i / 256);
+	ring_init(&ring, 256 * 1024);
+	CHECK(ring_write(&ring, bytes, 100) == 100);
+	CHECK(ring.size == 4096);
+	CHECK(ring_take(&ring, out, 50) == 50);
+	/* Wraps first, then moves to larger memory in order. */
+	CHECK(ring_write(&ring, bytes + 100, 4000) == 4000);
+	CHECK(ring.size == 4096);
+	CHECK(ring_write(&ring, bytes + 4100, 900) == 900);
+	CHECK(ring.size == 8192 && ring.len == 4950);
+	CHECK(ring_take(&ring, out, 4950) == 4950);
+	CHECK(!memcmp(out, bytes + 50, 4950));
+	CHECK(ring_room(&ring, 60000, iov) == 1 && iov[0].iov_len == 65536);
+	CHECK(ring_write(&ring, bytes, sizeof(bytes)) == 256 * 1024);
+	CHECK(ring.size == ring.capacity && ring_room(&ring, 1, iov) == 0);
+	CHECK(ring_take(&ring, out, 5000) == 5000);
+	CHECK(!memcmp(out, bytes, 5000));
+}
+
 static void a_descriptor_takes_what_is_there(void)
 {
 	AUTO_RING struct ring ring;
@@ -127,6 +154,7 @@ int main(void)
 	RUN(every_offset_and_length_survives_wrapping);
 	RUN(pieces_cover_data_and_space);
 	RUN(trim_gives_memory_back_only_when_empty);
+	RUN(memory_grows_with_what_is_in_it);
 	RUN(a_descriptor_takes_what_is_there);
 	return DONE();
 }

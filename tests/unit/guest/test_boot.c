@@ -30,22 +30,33 @@ static void modules_come_in_order(void)
 {
 	struct slice order = slice_of("virtio.ko\n# note\n\n  ring.ko\t\r\n"
 				      "../evil.ko\n.hidden\nlast.ko");
-	char name[MODULE_NAME_MAX];
+	char name[MODULE_NAME_MAX], section[MODULE_SECTION_MAX] = "first";
 
-	REQUIRE(modules_next(&order, name) && !strcmp(name, "virtio.ko"));
-	REQUIRE(modules_next(&order, name) && !strcmp(name, "ring.ko"));
-	REQUIRE(modules_next(&order, name) && !strcmp(name, "last.ko"));
-	CHECK(!modules_next(&order, name));
+	REQUIRE(modules_next(&order, section, name));
+	CHECK(!strcmp(name, "virtio.ko") && !strcmp(section, "first"));
+	REQUIRE(modules_next(&order, section, name));
+	CHECK(!strcmp(name, "ring.ko"));
+	REQUIRE(modules_next(&order, section, name));
+	CHECK(!strcmp(name, "last.ko") && !strcmp(section, "first"));
+	CHECK(!modules_next(&order, section, name));
+	order = slice_of("[boot]\na.ko\n [gate] \n[]\nb.ko\n[longer than any "
+			 "section]\nc.ko\n");
+	REQUIRE(modules_next(&order, section, name));
+	CHECK(!strcmp(name, "a.ko") && !strcmp(section, "boot"));
+	REQUIRE(modules_next(&order, section, name));
+	CHECK(!strcmp(name, "b.ko") && !strcmp(section, "gate"));
+	REQUIRE(modules_next(&order, section, name));
+	CHECK(!strcmp(name, "c.ko"));
 }
 
 static void a_module_name_that_is_too_long_is_passed_over(void)
 {
 	char text[400];
 	struct slice order = { text, 0 };
-	char name[MODULE_NAME_MAX];
+	char name[MODULE_NAME_MAX], section[MODULE_SECTION_MAX] = "";
 
 	order.len = (size_t)snprintf(text, sizeof(text), "%0300d\nb.ko\n", 1);
-	REQUIRE(modules_next(&order, name));
+	REQUIRE(modules_next(&order, section, name));
 	CHECK(!strcmp(name, "b.ko"));
 }
 

@@ -37,6 +37,7 @@ static struct start_spec restore_spec(void)
 		.agent_once = true,
 		.files = "{\"shares\":[{},{}]}",
 		.shares = 2,
+		.net = "{\"policy\":[]}",
 	};
 }
 
@@ -58,6 +59,7 @@ static void a_spec_comes_back_as_it_was(void)
 	CHECK(!strcmp(again.marker, ID ID));
 	CHECK(again.uid == 1879048192 && again.gid == 4294967294u);
 	CHECK(!again.remove_at_end && again.agent_once);
+	CHECK(!strcmp(again.net, "{\"policy\":[]}"));
 	CHECK(!strcmp(again.files, spec.files) && again.shares == 2);
 	start_spec_release(&again);
 	CHECK(!again.name && again.disk_count == 0);
@@ -95,7 +97,7 @@ static void missing_and_unknown_keys_are_refused(void)
 
 	json_object_foreach(object, key, value)
 		CHECK(decode_with(key, NULL) == -1);
-	CHECK(json_object_size(object) == 25);
+	CHECK(json_object_size(object) == 26);
 	json_decref(object);
 	CHECK(decode_with("extra", json_null()) == -1);
 	CHECK(decode_with("cpus", json_integer(4)) == 0);
@@ -149,6 +151,16 @@ static void shares_are_counted(void)
 	CHECK(decode_with("files", json_string("{\"shares\":[1,2]}")) == 0);
 }
 
+static void settings_of_the_network_are_an_object_or_nothing(void)
+{
+	CHECK(decode_with("net", json_null()) == 0);
+	CHECK(decode_with("net", json_string("{}")) == 0);
+	CHECK(decode_with("net", json_string("")) == -1);
+	CHECK(decode_with("net", json_string("[]")) == -1);
+	CHECK(decode_with("net", json_string("{\"a\":1,\"a\":1}")) == -1);
+	CHECK(decode_with("net", json_object()) == -1);
+}
+
 static void a_goal_has_what_it_needs(void)
 {
 	CHECK(decode_with("marker", json_null()) == -1);
@@ -193,6 +205,7 @@ int main(void)
 	RUN(wrong_types_are_refused);
 	RUN(values_out_of_range_are_refused);
 	RUN(shares_are_counted);
+	RUN(settings_of_the_network_are_an_object_or_nothing);
 	RUN(a_goal_has_what_it_needs);
 	RUN(what_is_not_an_object_is_refused);
 	RUN(a_path_that_is_not_utf8_cannot_be_sent);

@@ -39,6 +39,9 @@ static const char *const probed_calls[] = { "io_uring_setup", NULL };
 static const struct isolate_argument call_rules[] = {
 	{ "prctl", 0, 0xffffffff, PR_GET_NAME },
 	{ "tgkill", 0, 0xffffffff, ISOLATE_OWN_PID },
+	/* one pair of values, none of its mixtures */
+	{ "socket", 0 | ISOLATE_AND, 0xffffffff, AF_INET },
+	{ "socket", 1, 0xf, SOCK_DGRAM },
 	{ NULL, 0, 0, 0 },
 };
 static const struct isolate_refusal call_refusals[] = {

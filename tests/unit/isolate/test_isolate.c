@@ -138,6 +138,8 @@ static int after_lock(long (*call)(void))
 	}
 
 CALL_BODY(socket, SYS_socket, AF_INET, SOCK_STREAM, 0)
+CALL_BODY(socket_inet6, SYS_socket, AF_INET6, SOCK_DGRAM, 0)
+CALL_BODY(socket_good, SYS_socket, AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0)
 CALL_BODY(execve, SYS_execve, "/usr/bin/true", NULL, NULL)
 CALL_BODY(mount, SYS_mount, "none", "/tmp", "tmpfs", 0, NULL)
 CALL_BODY(ptrace, SYS_ptrace, PTRACE_TRACEME, 0, 0, 0)
@@ -182,6 +184,13 @@ static void a_refused_argument_is_an_error_and_others_kill(void)
 {
 	CHECK(confinement_child(socket_unix_body) == REFUSED);
 	CHECK(confinement_child(socket_body) == KILLED_BY_SECCOMP);
+}
+
+static void arguments_that_belong_together_pass_together_only(void)
+{
+	CHECK(confinement_child(socket_good_body) == 0);
+	CHECK(confinement_child(socket_body) == KILLED_BY_SECCOMP);
+	CHECK(confinement_child(socket_inet6_body) == KILLED_BY_SECCOMP);
 }
 
 static void *thread_main(void *ran)
@@ -310,6 +319,7 @@ static void run_all(void)
 	RUN(a_probed_call_does_not_exist);
 	RUN(a_call_passes_with_the_listed_argument_only);
 	RUN(a_refused_argument_is_an_error_and_others_kill);
+	RUN(arguments_that_belong_together_pass_together_only);
 	RUN(threads_start_without_clone3);
 	if (report.user_namespaces) {
 		RUN(a_network_namespace_has_nothing_but_loopback);

@@ -2,6 +2,8 @@
 /*
  * test_paths.c - which files a locked process reaches
  */
+#include <arpa/inet.h>
+#include <netinet/in.h>
 #include <errno.h>
 #include <seccomp.h>
 #include <sys/syscall.h>
@@ -101,6 +103,45 @@ static int open_by_descriptor_body(void)
 static void a_path_can_be_given_as_a_descriptor(void)
 {
 	CHECK(confinement_child(open_by_descriptor_body) == 0);
+}
+
+/* To a port where nobody listens: what matters is who refuses. */
+static int connect_with(bool may_connect)
+{
+	struct isolate_profile with = profile();
+	struct error err = { 0 };
+	const struct sockaddr_in to = { .sin_family = AF_INET,
+					.sin_port = htons(1),
+					.sin_addr = {
+						htonl(INADDR_LOOPBACK) } };
+	int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+
+	with.may_connect = may_connect;
+	if (fd < 0 || begin() < 0 || isolate_paths(&with, &err) < 0)
+		return BROKEN;
+	if (connect(fd, (const struct sockaddr *)&to, sizeof(to)) == 0)
+		return 0;
+	return errno == EACCES ? REFUSED : 0;
+}
+
+static int may_connect_body(void)
+{
+	return connect_with(true);
+}
+
+static int may_not_connect_body(void)
+{
+	return connect_with(false);
+}
+
+static void only_who_may_connect_can(void)
+{
+	struct isolate_report report;
+
+	isolate_probe(&report);
+	CHECK(confinement_child(may_connect_body) == 0);
+	if (report.landlock_abi >= 4)
+		CHECK(confinement_child(may_not_connect_body) == REFUSED);
 }
 
 static int private_root_body(void)
@@ -245,6 +286,7 @@ int main(void)
 		RUN(a_folder_listed_for_reading_cannot_be_written);
 		RUN(a_writable_folder_can_be_written_and_cleaned);
 		RUN(a_path_can_be_given_as_a_descriptor);
+		RUN(only_who_may_connect_can);
 	} else {
 		SKIP(files_by_landlock, "this kernel has no Landlock");
 	}

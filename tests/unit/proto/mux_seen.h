@@ -64,12 +64,14 @@ static inline void on_marker(void *ctx)
 	((struct seen *)ctx)->markers++;
 }
 
-static const struct mux_ops ops = { on_message, on_stream, on_marker };
+static const struct mux_ops ops = { .on_message = on_message,
+				    .on_stream = on_stream,
+				    .on_marker = on_marker };
 
 static inline void start(struct seen *seen)
 {
 	*seen = (struct seen){ 0 };
-	mux_init(&seen->mux, &ops, seen);
+	mux_init(&seen->mux, &mux_control_limits, &ops, seen);
 }
 
 static inline int input(struct seen *seen, enum frame_type type,

@@ -41,6 +41,10 @@ static void a_record_survives_the_round_trip(void)
 		.hide = hide,
 		.quota_bytes = 1ULL << 40,
 		.quota_inodes = 7,
+		.ports = { { { "127.0.0.1", 8080, 3000 }, { "::1", 1, 65535 } },
+			   2 },
+		.sockets = { { { "/run/user/1/a", "/run/a" } }, 1 },
+		.ask = true,
 		.template_name = "base",
 		.template_id = "sha256:1",
 		.warm_key = "w",
@@ -70,6 +74,12 @@ static void a_record_survives_the_round_trip(void)
 	CHECK(!strcmp(out.mode, "overlay") && !strcmp(out.hide[1], "!x"));
 	CHECK(!out.hide[2] && out.quota_bytes == in.quota_bytes);
 	CHECK(out.quota_inodes == 7);
+	REQUIRE(out.ports.count == 2 && out.sockets.count == 1 && out.ask);
+	for (size_t i = 0; i < 2; i++)
+		CHECK(port_record_same(&out.ports.items[i],
+				       &in.ports.items[i]));
+	CHECK(!strcmp(out.sockets.items[0].host, "/run/user/1/a"));
+	CHECK(!strcmp(out.sockets.items[0].guest, "/run/a"));
 	CHECK(!strcmp(out.warm_key, "w"));
 	CHECK(!out.kernel_key && !out.accel_used);
 	CHECK(out.cpus == 2 && out.memory_mib == 4096);
@@ -77,6 +87,31 @@ static void a_record_survives_the_round_trip(void)
 	CHECK(out.remove_at_end);
 	CHECK(out.created == in.created && out.last_used == in.last_used);
 	sandbox_record_release(&out);
+}
+
+static void a_record_of_version_2_is_taken_and_has_no_network(void)
+{
+	static const char old[] =
+		"{\"version\":2,\"name\":\"shell-x\",\"id\":\"0\",\"agent\":"
+		"\"shell\",\"mode\":\"direct\",\"cloned\":false,"
+		"\"with_changes\":false,\"quota_bytes\":0,\"quota_inodes\":0,"
+		"\"template_name\":\"base\",\"template_id\":\"x\",\"accel\":"
+		"\"auto\",\"isolation\":\"microvm\",\"cpus\":1,"
+		"\"memory_mib\":512,\"disk_bytes\":1,\"uid\":0,"
+		"\"remove_at_end\":false,\"created\":1,\"last_used\":1,"
+		"\"shares\":[],\"hide\":[]}";
+	struct sandbox_record record;
+	struct error err = { 0 };
+
+	put("sandbox.json", old);
+	REQUIRE(sandbox_record_load(folder, &record, &err) == 0);
+	CHECK(!record.ports.count && !record.sockets.count && !record.ask);
+	/* Saved again it is of this version, and loads. */
+	REQUIRE(sandbox_record_save(folder, &record, &err) == 0);
+	sandbox_record_release(&record);
+	REQUIRE(sandbox_record_load(folder, &record, &err) == 0);
+	CHECK(!strcmp(record.name, "shell-x"));
+	sandbox_record_release(&record);
 }
 
 static void damaged_records_are_errors_without_leaks(void)
@@ -92,6 +127,10 @@ static void damaged_records_are_errors_without_leaks(void)
 		"{\"version\":2,\"shares\":[],\"hide\":[],\"name\":7}",
 		"{\"version\":2,\"shares\":[{\"host\":\"a\",\"guest\":\"/a\","
 		"\"read_only\":true,\"added\":false}],\"hide\":[]}",
+		"{\"version\":4}",
+		"{\"version\":3,\"shares\":[],\"hide\":[]}",
+		"{\"version\":3,\"shares\":[],\"hide\":[],\"ports\":[],"
+		"\"sockets\":[{\"host\":\"/a\",\"guest\":\"b\"}]}",
 	};
 
 	for (size_t i = 0; i < ARRAY_SIZE(bad); i++) {
@@ -225,6 +264,7 @@ int main(void)
 	mkdirat(folder, "machine", 0700);
 	machine = openat(folder, "machine", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	RUN(a_record_survives_the_round_trip);
+	RUN(a_record_of_version_2_is_taken_and_has_no_network);
 	RUN(damaged_records_are_errors_without_leaks);
 	RUN(a_sandbox_without_state_is_stopped);
 	RUN(a_state_survives_the_round_trip_while_its_writer_lives);

@@ -76,8 +76,9 @@ static void guest_marker(void *ctx)
 {
 }
 
-static const struct mux_ops guest_ops = { guest_message, guest_stream,
-					  guest_marker };
+static const struct mux_ops guest_ops = { .on_message = guest_message,
+					  .on_stream = guest_stream,
+					  .on_marker = guest_marker };
 
 /* Both ends move until nothing is under way. */
 static void run(void)
@@ -149,14 +150,15 @@ static void begin(void)
 	pair(&sandbox.qemu.control, &port);
 	pair(&sandbox.qemu.console, &console);
 	pair(&sandbox.qemu.errors, &console);
-	sandbox.launcher = (struct launcher){ .port = -1, .qemu_port = -1 };
+	sandbox.launcher = (struct launcher){ .ports = { -1, -1 },
+					      .qemu_ports = { -1, -1 } };
 	pair(&sandbox.launcher.channel, &launcher);
 	buffer_init(&sandbox.qemu.error_line, 1024);
 	sandbox.qemu.profile.stage = ISOLATE_STAGE_NONE;
 	if (child_spawn(&sleeper, &sandbox.qemu.child, &err) < 0 ||
 	    sandbox_open(&sandbox, &err) < 0)
 		abort();
-	mux_init(&guest, &guest_ops, NULL);
+	mux_init(&guest, &mux_control_limits, &guest_ops, NULL);
 }
 
 static void end(void)

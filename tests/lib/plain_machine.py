@@ -3,9 +3,12 @@
 
 The arguments are those of a sandbox that was started cold, read from its QEMU:
 same machine type, CPU, kernel, initramfs and template. What differs is named
-here: RAM that can be shared with virtiofsd, disks by path, our own end of the
-control port, and one module more in the initramfs. Commands run as sessions of
+here: RAM that can be shared with virtiofsd, disks by path, our own ends of the
+ports, and one module more in the initramfs. Commands run as sessions of
 bawn-init (PROTOCOL.md §1-§4).
+
+Who uses it gives a `place`: HOME, bawn(*args), qemu_pid(name), newest(pattern),
+template_disk(), quiet(argv). bench/common.py is one.
 """
 import atexit
 import glob
@@ -17,8 +20,6 @@ import struct
 import subprocess
 import sys
 import time
-
-import common
 
 FRAME = struct.Struct("<B3xII")
 MESSAGE, DATA, WINDOW, EOF, CLOSE = 1, 2, 3, 4, 5
@@ -38,14 +39,14 @@ def strings(texts):
     return struct.pack("<I", len(texts)) + b"".join(map(string, texts))
 
 
-def cold_arguments():
+def cold_arguments(place):
     """QEMU's arguments of a cold sandbox; kernel and template are made now."""
-    name = "bench-arguments"
-    common.bawn("rm", "-f", name, check=False)
-    common.bawn("create", "--cold", "--name", name, "shell", ".")
-    with open(f"/proc/{common.qemu_pid(name)}/cmdline", "rb") as file:
+    name = "plain-arguments"
+    place.bawn("rm", "-f", name, check=False)
+    place.bawn("create", "--cold", "--name", name, "shell", ".")
+    with open(f"/proc/{place.qemu_pid(name)}/cmdline", "rb") as file:
         words = [word.decode() for word in file.read().split(b"\0")[1:-1]]
-    common.bawn("rm", "-f", name)
+    place.bawn("rm", "-f", name)
     return words
 
 
@@ -76,7 +77,7 @@ def own_arguments(words, files, disk):
             f"file.filename={disk},file.discard=unmap"], ports
 
 
-def module_of(release, name, folder):
+def module_of(place, release, name, folder):
     """A module that bawn's guests have no need of, from Debian's package."""
     kept = f"{folder}/{release}-{name}.ko"
     if not os.path.exists(kept):
@@ -89,7 +90,7 @@ def module_of(release, name, folder):
                               stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
         if done.returncode:
             sys.exit(f"{package}: {done.stdout}")
-        common.quiet(["dpkg-deb", "-x", glob.glob(f"{work}/*.deb")[0], f"{work}/root"])
+        place.quiet(["dpkg-deb", "-x", glob.glob(f"{work}/*.deb")[0], f"{work}/root"])
         found = glob.glob(f"{work}/root/**/{name}.ko", recursive=True)
         if not found:
             sys.exit(f"{package} has no module {name}")
@@ -115,40 +116,53 @@ def cpio(entries):
 class Blueprint:
     """What every plain machine of one run has in common."""
 
-    def __init__(self):
-        self.folder = f"{common.HOME}/workspace"
+    def __init__(self, place, module=None):
+        """module: one more for the guest."""
+        self.place = place
+        self.folder = f"{place.HOME}/workspace"
         os.makedirs(self.folder, exist_ok=True)
-        self.words = cold_arguments()
-        kernel = common.newest(f"{common.HOME}/cache/kernels/*/vmlinux")
-        initrd = common.newest(f"{common.HOME}/cache/initramfs/*.cpio")
+        self.words = cold_arguments(place)
+        kernel = place.newest(f"{place.HOME}/cache/kernels/*/vmlinux")
+        initrd = place.newest(f"{place.HOME}/cache/initramfs/*.cpio")
+        self.files = {"-kernel": kernel, "-initrd": initrd}
+        self.template = place.template_disk()
+        if module:
+            self.add_module(kernel, initrd, module)
+
+    def add_module(self, kernel, initrd, name):
         release = os.path.basename(os.path.dirname(kernel)).rsplit("-", 1)[0]
         with open(f"{os.path.dirname(kernel)}/modules.order", "rb") as file:
             order = file.read()
-        with open(module_of(release, "virtiofs", self.folder), "rb") as file:
+        with open(module_of(self.place, release, name, self.folder), "rb") as file:
             module = file.read()
         with open(initrd, "rb") as file:
             first = file.read()
-        more = cpio([("modules/virtiofs.ko", module),
-                     ("modules.order", order.rstrip(b"\n") + b"\nvirtiofs.ko\n")])
-        self.files = {"-kernel": kernel, "-initrd": f"{self.folder}/initramfs.cpio"}
+        more = cpio([(f"modules/{name}.ko", module),
+                     ("modules.order", order.rstrip(b"\n") + f"\n[gate]\n{name}.ko\n".encode())])
+        self.files["-initrd"] = f"{self.folder}/initramfs.cpio"
         with open(self.files["-initrd"], "wb") as file:
             file.write(first + bytes(-len(first) % 512) + more)
-        self.template = common.template_disk()
 
 
 class PlainMachine:
-    """A booted guest; share is (folder, cache mode) for virtiofsd, or None."""
+    """A booted guest; share is (folder, cache mode) for virtiofsd, or None; port
+    is one more (number, name)."""
 
-    def __init__(self, blueprint, share=None):
+    def __init__(self, blueprint, share=None, port=None):
         self.disk = f"{blueprint.folder}/disk.qcow2"
         self.daemon = None
-        common.quiet(["qemu-img", "create", "-q", "-f", "qcow2", "-F", "raw", "-b",
+        blueprint.place.quiet(["qemu-img", "create", "-q", "-f", "qcow2", "-F", "raw", "-b",
                       blueprint.template, self.disk, "100G"])
         words, ports = own_arguments(list(blueprint.words), blueprint.files, self.disk)
         self.ports, theirs = {}, []
         for name in ports:
             self.ports[name], end = socket.socketpair()
             words += ["-chardev", f"socket,id={name},fd={end.fileno()}"]
+            theirs.append(end)
+        if port:
+            self.ports[port[1]], end = socket.socketpair()
+            words += ["-chardev", f"socket,id=more,fd={end.fileno()}", "-device",
+                      f"virtserialport,bus=ports.0,nr={port[0]},chardev=more,name={port[1]}"]
             theirs.append(end)
         if share:
             words += self.start_daemon(*share, blueprint.folder)

@@ -1,0 +1,214 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * keeper_files.c - the row of bawn-files
+ */
+#include "launch/keeper_files.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/error.h"
+#include "base/log.h"
+#include "base/own.h"
+#include "base/text.h"
+#include "launch/profile.h"
+
+/* Numbers in the child. */
+enum {
+	FILES_FD_MEMORY = KEEPER_FD_EXTRA,
+	FILES_FD_STATE,
+};
+
+static struct keeper_files *of(struct keeper *keeper)
+{
+	return CONTAINER_OF(keeper, struct keeper_files, keeper);
+}
+
+static json_t *message(struct keeper *keeper)
+{
+	json_t *json = json_copy(keeper->settings);
+
+	json_object_set_new(json, "memory", json_integer(FILES_FD_MEMORY));
+	json_object_set_new(json, "control", json_integer(KEEPER_FD_CONTROL));
+	json_object_set_new(json, "state", json_integer(FILES_FD_STATE));
+	return json;
+}
+
+/* The user that bawn-files takes when root starts it: the first share's. */
+static void owner_of(const json_t *settings, uid_t *uid, gid_t *gid)
+{
+	json_t *share;
+	struct stat st;
+	size_t i;
+
+	*uid = geteuid();
+	*gid = getegid();
+	json_array_foreach(json_object_get(settings, "shares"), i, share)
+	{
+		const char *path =
+			json_string_value(json_object_get(share, "path"));
+
+		if (json_is_true(json_object_get(share, "gone")) || !path)
+			continue;
+		if (lstat(path, &st) == 0) {
+			*uid = st.st_uid;
+			*gid = st.st_gid ? st.st_gid : st.st_uid;
+		}
+		return;
+	}
+}
+
+static int own_folder(int parent, const char *name, uid_t uid, gid_t gid,
+		      struct error *err)
+{
+	AUTO_CLOSE int fd = -1;
+
+	if (mkdirat(parent, name, 0700) < 0 && errno != EEXIST)
+		return error_set(err, errno, "%s", name);
+	fd = openat(parent, name,
+		    O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+	if (fd < 0)
+		return error_set(err, errno, "%s", name);
+	if (geteuid() == 0 && fchown(fd, uid, gid) < 0)
+		return error_set(err, errno, "%s: owner", name);
+	return TAKE_FD(fd);
+}
+
+/* files/ with shadow/ and undo/ in it: what outlives a server. */
+static int state_folder(const struct keeper *keeper, struct error *err)
+{
+	AUTO_CLOSE int fd = -1;
+	AUTO_CLOSE int shadow = -1;
+	AUTO_CLOSE int undo = -1;
+	uid_t uid;
+	gid_t gid;
+
+	owner_of(keeper->settings, &uid, &gid);
+	fd = own_folder(keeper->folder, "files", uid, gid, err);
+	if (fd < 0)
+		return -1;
+	shadow = own_folder(fd, "shadow", uid, gid, err);
+	undo = own_folder(fd, "undo", uid, gid, err);
+	return shadow < 0 || undo < 0 ? -1 : TAKE_FD(fd);
+}
+
+static int open_extra(struct keeper *keeper, int extra[KEEPER_EXTRA],
+		      struct error *err)
+{
+	extra[0] = fcntl(of(keeper)->memory, F_DUPFD_CLOEXEC, 0);
+	if (extra[0] < 0)
+		return error_set(err, errno, "memory file");
+	extra[1] = state_folder(keeper, err);
+	return extra[1] < 0 ? -1 : 0;
+}
+
+static void on_line(void *ctx, const char *line)
+{
+	struct keeper_files *files = ctx;
+	struct keeper *keeper = &files->keeper;
+	uint64_t share;
+
+	if (strcmp(line, "ready") == 0) {
+		keeper_ready(keeper);
+	} else if (strcmp(line, "welcomed") == 0) {
+		keeper_welcomed(keeper);
+	} else if (text_starts(line, "initialised ") &&
+		   text_to_u64(line + strlen("initialised "), 0,
+			       KEEPER_SHARES_MAX - 1, &share) == 0) {
+		files->initialised |= UINT64_C(1) << share;
+	} else if (text_starts(line, "marked ")) {
+		files->on_mark(keeper->ctx, NULL);
+	} else if (text_starts(line, "failed ")) {
+		files->on_mark(keeper->ctx, line + strlen("failed "));
+	} else {
+		log_limited(LOG_LEVEL_WARN, "bawn-files: unknown line");
+	}
+	keeper->ops->on_change(keeper->ctx);
+}
+
+static bool read_control(struct keeper *keeper)
+{
+	return keeper_read_lines(&keeper->control, &of(keeper)->lines, on_line,
+				 of(keeper));
+}
+
+static void on_gone(struct keeper *keeper)
+{
+	of(keeper)->lines.len = 0;
+	of(keeper)->on_mark(keeper->ctx, "bawn-files has ended");
+}
+
+static const struct keeper_row row = {
+	.program = "bawn-files",
+	.lost = "the shared folders are not served",
+	.channel = SOCK_STREAM,
+	.prepare = profile_leave_network,
+	.message = message,
+	.open_extra = open_extra,
+	.read_control = read_control,
+	.on_gone = on_gone,
+};
+
+int keeper_files_init(struct keeper_files *files, struct loop *loop, int port,
+		      int folder, const char *marker, struct error *err)
+{
+	*files = (struct keeper_files){ .memory = -1 };
+	files->memory = memfd_create("nodes", MFD_CLOEXEC);
+	if (files->memory < 0)
+		return error_set(err, errno, "memory file");
+	return keeper_init(&files->keeper, &row, loop, port, folder, marker,
+			   err);
+}
+
+static uint64_t mounted_shares(const json_t *settings)
+{
+	uint64_t bits = 0;
+	json_t *share;
+	size_t i;
+
+	json_array_foreach(json_object_get(settings, "shares"), i, share)
+	{
+		if (i < KEEPER_SHARES_MAX &&
+		    !json_is_true(json_object_get(share, "gone")))
+			bits |= UINT64_C(1) << i;
+	}
+	return bits;
+}
+
+void keeper_files_change(struct keeper_files *files, json_t *settings)
+{
+	files->initialised &= mounted_shares(settings);
+	keeper_replace(&files->keeper, settings);
+}
+
+bool keeper_files_settled(const struct keeper_files *files)
+{
+	uint64_t wanted = mounted_shares(files->keeper.settings);
+
+	return files->keeper.life == KEEPER_SERVING && files->keeper.welcomed &&
+	       (wanted & ~files->initialised) == 0;
+}
+
+int keeper_files_mark(struct keeper_files *files, const char *label)
+{
+	char line[KEEPER_LINE_MAX];
+	size_t len;
+
+	if (files->keeper.life != KEEPER_SERVING ||
+	    text_format(line, sizeof(line), "mark %s\n", label) < 0)
+		return -1;
+	len = strlen(line);
+	return write(files->keeper.control.fd, line, len) == (ssize_t)len ? 0
+									  : -1;
+}
+
+void keeper_files_release(struct keeper_files *files)
+{
+	keeper_release(&files->keeper);
+	close(files->memory);
+}

@@ -1,0 +1,329 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * exchange.c - one request and its response, between two codecs
+ */
+#include "net/exchange.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/mem.h"
+#include "base/own.h"
+#include "net/config.h"
+#include "net/flow.h"
+#include "net/forward_proxy.h"
+#include "net/gate.h"
+#include "net/http.h"
+#include "net/http_reply.h"
+#include "wire/url_path.h"
+
+#define PORT_HTTP 80
+
+static void on_answer(struct ask_waiter *waiter, enum ask_answer answer);
+
+void exchange_init(struct exchange *exchange, struct http *http,
+		   struct flow *flow, struct http_client *client)
+{
+	*exchange = (struct exchange){ .http = http,
+				       .flow = flow,
+				       .client = client };
+	ask_waiter_init(&exchange->waiter, on_answer);
+}
+
+void exchange_release(struct exchange *exchange)
+{
+	ask_leave(&exchange->waiter);
+	target_release(&exchange->target);
+	decision_release(&exchange->decision);
+	free(exchange->path);
+	exchange_init(exchange, exchange->http, exchange->flow,
+		      exchange->client);
+}
+
+void exchange_log(const struct exchange *exchange, enum audit_verdict verdict,
+		  const char *reason)
+{
+	const struct flow *flow = exchange->flow;
+	const struct audit_record record = {
+		.id = flow->id,
+		.target = &exchange->target,
+		.address = http_server_address(exchange->http),
+		.protocol = AUDIT_HTTP,
+		.verdict = verdict,
+		.method = exchange->method[0] ? exchange->method : NULL,
+		.path = exchange->path,
+		.path_len = exchange->path ? strlen(exchange->path) : 0,
+		.status = exchange->status,
+		.decision = &exchange->decision,
+		.reason = reason,
+		.bytes_out = exchange->bytes_out,
+		.bytes_in = exchange->bytes_in,
+		.started_ms = exchange->started_ms,
+	};
+
+	audit_write(&flow->gate->audit, &record);
+}
+
+static void over(struct exchange *exchange)
+{
+	exchange_release(exchange);
+	exchange->client->ops->next(exchange->client);
+}
+
+void exchange_refuse(struct exchange *exchange,
+		     const struct exchange_refusal *refusal)
+{
+	struct http_client *client = exchange->client;
+	struct http_reply reply;
+
+	if (exchange->response_begun) {
+		exchange_log(exchange, refusal->verdict, refusal->reason);
+		flow_close(exchange->flow, ECONNRESET);
+		return;
+	}
+	/* A head that was not understood has no target of its own. */
+	if (!exchange->target.port)
+		target_copy(&exchange->flow->target, &exchange->target);
+	exchange->status = refusal->status;
+	exchange_log(exchange, refusal->verdict, refusal->reason);
+	http_reply_make(&reply, refusal->status,
+			refusal->text ? refusal->text : refusal->reason);
+	client->ops->head(client, &reply.response);
+	if (exchange->method_kind != HTTP_METHOD_HEAD)
+		client->ops->body(client, reply.text, reply.len);
+	client->ops->end(client, NULL);
+	http_drop_server(exchange->http);
+	over(exchange);
+}
+
+static void deny(struct exchange *exchange, const char *reason)
+{
+	char text[HTTP_REPLY_TEXT_MAX];
+
+	http_reply_blocked(text, sizeof(text),
+			   exchange->flow->gate->start->sandbox,
+			   &exchange->target, &exchange->decision);
+	exchange_refuse(exchange, &(struct exchange_refusal){ 403, AUDIT_DENY,
+							      reason, text });
+}
+
+static void decide(struct exchange *exchange)
+{
+	const struct policy *policy = exchange->flow->gate->config->policy;
+	char normal[URL_PATH_MAX + 1];
+	int len = url_path_normalise(exchange->path, strlen(exchange->path),
+				     normal);
+
+	if (exchange->method_kind == HTTP_METHOD_CONNECT)
+		decision_of_target(policy, &exchange->target,
+				   &exchange->decision);
+	else
+		decision_of_request(policy, &exchange->target, exchange->method,
+				    len < 0 ? NULL : normal,
+				    &exchange->decision);
+}
+
+/* The decision stands. */
+static void proceed(struct exchange *exchange)
+{
+	const struct decision *decision = &exchange->decision;
+
+	if (decision->answer != POLICY_DENY) {
+		exchange->state = EXCHANGE_CONNECTING;
+		if (exchange->method_kind == HTTP_METHOD_CONNECT)
+			forward_proxy_accept(exchange);
+		else
+			http_find_server(exchange->http);
+	} else if (decision_may_be_asked(decision) &&
+		   ask_join(&exchange->flow->gate->asks, &exchange->target,
+			    AUDIT_HTTP, &exchange->waiter) == 0) {
+		exchange->state = EXCHANGE_ASKING;
+		exchange_log(exchange, AUDIT_ASK, NULL);
+	} else {
+		deny(exchange, decision_reason(decision));
+	}
+}
+
+static void on_answer(struct ask_waiter *waiter, enum ask_answer answer)
+{
+	struct exchange *exchange =
+		CONTAINER_OF(waiter, struct exchange, waiter);
+	struct http *http = exchange->http;
+
+	if (answer == ASK_ALLOW) {
+		exchange->decision.approved = true;
+		/* For all that follows on a connection to this target. */
+		if (http->mode == HTTP_ORIGIN)
+			exchange->flow->decision.approved = true;
+		decide(exchange);
+		proceed(exchange);
+	} else {
+		deny(exchange, answer == ASK_DENY ? "denied when asked"
+						  : "nobody answered");
+	}
+	http_run(http);
+}
+
+/* A request on a connection to a target must be for that target. */
+static const char *check_origin(struct exchange *exchange,
+				const struct http_request *request)
+{
+	const struct target *target = &exchange->flow->target;
+
+	target_copy(target, &exchange->target);
+	if (request->method_kind == HTTP_METHOD_CONNECT)
+		return "CONNECT is for our proxy only";
+	if (request->scheme == HTTP_SCHEME_HTTPS)
+		return "https in plain text";
+	if (request->has_authority &&
+	    !target_is_called(target, &request->authority, PORT_HTTP))
+		return "the request names another host";
+	return NULL;
+}
+
+/* Bytes of any kind follow an upgrade: only where all of them are allowed. */
+static const char *check_upgrade(struct exchange *exchange,
+				 const struct http_request *request)
+{
+	struct decision whole = { 0 };
+	bool allowed;
+
+	if (!span_matches_text(request->upgrade, "websocket"))
+		return NULL; /* others are not passed on */
+	exchange->upgrade = true;
+	decision_of_target(exchange->flow->gate->config->policy,
+			   &exchange->target, &whole);
+	allowed = whole.answer == POLICY_ALLOW || exchange->decision.approved;
+	decision_release(&whole);
+	return allowed ? NULL : "rules about requests end at an upgrade";
+}
+
+static void keep_request(struct exchange *exchange,
+			 const struct http_request *request)
+{
+	const char *query = request->path.len ? memchr(request->path.bytes, '?',
+						       request->path.len)
+					      : NULL;
+	size_t len = query ? (size_t)(query - request->path.bytes)
+			   : request->path.len;
+
+	memcpy(exchange->method, request->method.bytes, request->method.len);
+	exchange->method[request->method.len] = '\0';
+	exchange->method_kind = request->method_kind;
+	exchange->path = xstrndup(len ? request->path.bytes : "", len);
+	exchange->started_ms = loop_now_ms();
+}
+
+void exchange_begin(struct exchange *exchange)
+{
+	struct http_request request;
+	const char *problem;
+
+	exchange->client->ops->request(exchange->client, &request);
+	keep_request(exchange, &request);
+	problem = exchange->http->mode == HTTP_PROXY
+			  ? forward_proxy_check(exchange, &request)
+			  : check_origin(exchange, &request);
+	if (problem) {
+		exchange_refuse(exchange,
+				&(struct exchange_refusal){ 403, AUDIT_DENY,
+							    problem, NULL });
+		return;
+	}
+	exchange->decision.approved = exchange->flow->decision.approved;
+	decide(exchange);
+	if (exchange->decision.answer != POLICY_DENY)
+		problem = check_upgrade(exchange, &request);
+	if (problem)
+		deny(exchange, problem);
+	else
+		proceed(exchange);
+}
+
+/* HTTP/1.0 may leave the host out; what follows must not. */
+static void name_host(const struct target *target, struct http_request *request)
+{
+	if (request->has_authority)
+		return;
+	request->has_authority = true;
+	target_host(target, request->authority.host);
+	request->authority.address = target->address;
+	request->authority.port = target->port == PORT_HTTP ? 0 : target->port;
+}
+
+void exchange_send(struct exchange *exchange, struct http_server *server)
+{
+	struct http_request request;
+
+	exchange->client->ops->request(exchange->client, &request);
+	name_host(&exchange->target, &request);
+	request.scheme = HTTP_SCHEME_HTTP;
+	if (server->ops->head(server, &request, exchange->upgrade) < 0) {
+		exchange_refuse(exchange, &(struct exchange_refusal){
+						  431, AUDIT_DENY,
+						  "head too long", NULL });
+		return;
+	}
+	exchange->server = server;
+	exchange->state = EXCHANGE_OPEN;
+	exchange->client->ops->accept(exchange->client);
+}
+
+void exchange_request_body(struct exchange *exchange, const void *bytes,
+			   size_t len)
+{
+	exchange->bytes_out += len;
+	exchange->server->ops->body(exchange->server, bytes, len);
+}
+
+void exchange_request_end(struct exchange *exchange,
+			  const struct http_fields *trailers)
+{
+	exchange->request_done = true;
+	exchange->server->ops->end(exchange->server, trailers);
+}
+
+void exchange_response_head(struct exchange *exchange,
+			    struct http_response *response)
+{
+	if (!response->is_interim) {
+		exchange->response_begun = true;
+		exchange->status = response->status;
+	}
+	exchange->client->ops->head(exchange->client, response);
+}
+
+void exchange_response_body(struct exchange *exchange, const void *bytes,
+			    size_t len)
+{
+	exchange->bytes_in += len;
+	exchange->client->ops->body(exchange->client, bytes, len);
+}
+
+void exchange_response_end(struct exchange *exchange,
+			   const struct http_fields *trailers)
+{
+	exchange->client->ops->end(exchange->client, trailers);
+	exchange_log(exchange, AUDIT_ALLOW, NULL);
+	over(exchange);
+}
+
+void exchange_recheck(struct exchange *exchange)
+{
+	struct http *http = exchange->http;
+
+	if (exchange->state == EXCHANGE_IDLE)
+		return;
+	decide(exchange);
+	if (exchange->state == EXCHANGE_ASKING) {
+		if (decision_may_be_asked(&exchange->decision))
+			return;
+		ask_leave(&exchange->waiter);
+		proceed(exchange);
+		http_run(http);
+	} else if (exchange->decision.answer == POLICY_DENY) {
+		exchange_log(exchange, AUDIT_DENY, "revoked");
+		flow_close(exchange->flow, ECONNREFUSED);
+	}
+}

@@ -1,0 +1,60 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * http.h - a client's connection that carries requests
+ *
+ * Each request is decided on its own, also the hundredth on a connection that
+ * was kept. The server's connection is kept as long as requests go to the same
+ * target.
+ */
+#pragma once
+
+#include <stdbool.h>
+
+#include "net/exchange.h"
+#include "net/http1_client.h"
+#include "net/http1_server.h"
+#include "wire/address.h"
+
+struct connecting;
+struct flow;
+
+enum http_mode {
+	HTTP_ORIGIN, /* a connection to one target */
+	HTTP_PROXY,  /* our forward proxy: each request names its target */
+};
+
+struct http {
+	struct flow *flow;
+	enum http_mode mode;
+	bool over; /* the flow goes on without it, or not at all */
+	struct http1_client client;
+	struct exchange exchange;
+	struct connecting *connecting; /* owned */
+
+	struct http1_server server; /* its end is NULL when there is none */
+	struct target server_target;
+	struct address server_address; /* family 0: unknown, by a proxy */
+	bool by_proxy;
+};
+
+/* The flow keeps the client's end. */
+struct http *http_new(struct flow *flow, enum http_mode mode);
+/* Forgets it, with the server's end, after this round. */
+void http_free(struct http *http);
+/* Something changed at one of the ends: goes as far as it can. */
+void http_run(struct http *http);
+void http_on_client(struct http *http);
+/* A head took too long. */
+void http_on_deadline(struct http *http);
+void http_recheck(struct http *http);
+/* For a flow that ends by force: what is under way is logged. */
+void http_log_end(struct http *http, const char *reason);
+
+/* For the exchange. */
+void http_find_server(struct http *http);
+void http_drop_server(struct http *http);
+struct address http_server_address(const struct http *http);
+/* The response to an upgrade was passed on: bytes from now on. */
+void http_become_tunnel(struct http *http);
+/* CONNECT was allowed: the flow begins anew, with that target. */
+void http_become_flow(struct http *http);

@@ -1,0 +1,84 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * http_reply.c - answers of our own to a client that speaks HTTP
+ */
+#include "net/http_reply.h"
+
+#include <string.h>
+
+#include "base/own.h"
+#include "base/text.h"
+#include "net/decision.h"
+#include "net/target.h"
+
+static const struct {
+	unsigned status;
+	const char *reason;
+} reasons[] = {
+	{ 400, "Bad Request" },
+	{ 403, "Forbidden" },
+	{ 408, "Request Timeout" },
+	{ 414, "URI Too Long" },
+	{ 417, "Expectation Failed" },
+	{ 431, "Request Header Fields Too Large" },
+	{ 501, "Not Implemented" },
+	{ 502, "Bad Gateway" },
+	{ 503, "Service Unavailable" },
+	{ 504, "Gateway Timeout" },
+	{ 505, "HTTP Version Not Supported" },
+};
+
+static const char *reason_of(unsigned status)
+{
+	for (size_t i = 0; i < ARRAY_SIZE(reasons); i++) {
+		if (reasons[i].status == status)
+			return reasons[i].reason;
+	}
+	return "Error";
+}
+
+void http_reply_make(struct http_reply *reply, unsigned status,
+		     const char *text)
+{
+	struct http_response *response = &reply->response;
+
+	(void)text_format(reply->text, sizeof(reply->text), "bawn: %s\n", text);
+	reply->len = strlen(reply->text);
+	memset(response, 0, offsetof(struct http_response, fields));
+	response->status = (uint16_t)status;
+	response->reason = span_of(reason_of(status));
+	response->minor = 1;
+	response->keep_alive = true;
+	response->body = (struct http_body){ .kind = HTTP_BODY_LENGTH,
+					     .has_length = true,
+					     .length = reply->len };
+	http_fields_init(&response->fields);
+	(void)http_fields_add(&response->fields, span_of("Content-Type"),
+			      span_of("text/plain; charset=utf-8"));
+	(void)http_fields_add(&response->fields, span_of("Cache-Control"),
+			      span_of("no-store"));
+}
+
+void http_reply_blocked(char *out, size_t size, const char *sandbox,
+			const struct target *target,
+			const struct decision *decision)
+{
+	char rule[AUTHORITY_TEXT_SIZE];
+
+	target_format(target, rule);
+	if (decision->by_default || !decision->rule)
+		(void)text_format(
+			out, size,
+			"%s is blocked: no rule of sandbox %s allows it.\n"
+			"To allow it, run on the host: bawn policy allow %s "
+			"'%s'",
+			rule, sandbox, sandbox, rule);
+	else
+		(void)text_format(
+			out, size,
+			"%s is blocked for sandbox %s by the rule `%s` (%s).\n"
+			"Deny beats allow: see `bawn policy ls %s` on the "
+			"host.",
+			rule, sandbox, decision->rule,
+			policy_scope_name(decision->scope), sandbox);
+}

@@ -1,0 +1,275 @@
+# SPDX-License-Identifier: Apache-2.0
+"""net_case.py - runs one file of tests/component/gate: a case of the gate
+
+A case is TOML:
+
+  row = "E8"                       of the list of known attacks
+  policy = '''allow good.example'''
+  hosts = { "good.example" = "203.0.113.10" }     what the host resolves
+  settings = { ... }               more of the start message
+  [[origin]]                       servers; see net_origin.Origin
+  at = "203.0.113.10:80"
+  [[step]]                         in order; each does one thing, see STEPS
+  connect = "good.example:80"
+  [[log]]                          each is found among the lines of the log
+  verdict = "deny"
+  [never]                          no line of the log has all of this
+  verdict = "allow"
+  untouched = true                 no origin got a byte
+  only = true                      the log has exactly the lines above
+
+A name in `connect` is first asked for with DNS, as a program would do. Texts
+are Latin-1: "\\u00ff" is the byte 255.
+"""
+import json
+import ssl
+import subprocess
+import sys
+
+import dns.message
+import dns.rcode
+import dns.rdatatype
+
+import net_origin
+import net_world
+
+PROXY = ("198.19.255.2", 3128)
+
+
+class Case:
+    def __init__(self, world, folder, case):
+        self.world, self.folder, self.case = world, str(folder), case
+        self.origins = {}
+        self.streams, self.last = {}, None
+        hosts = [[name, address] for name, addresses in case.get("hosts", {}).items()
+                 for address in ([addresses] if isinstance(addresses, str) else addresses)]
+        settings = {"resolver": {"servers": [], "hosts": hosts}}
+        settings.update(case.get("settings", {}))
+        sources = case.get("sources") or [
+            {"scope": "sandbox", "name": "rules", "text": case.get("policy", "")}]
+        for settings_of in case.get("origin", []):
+            options = dict(settings_of)
+            at = options.pop("at")
+            self.origins[at] = net_origin.Origin(world, at, folder=self.folder, **options)
+        settings.setdefault("policy", sources)
+        self.net = net_world.Net(world, folder, **settings)
+
+    def run(self):
+        try:
+            self.net.start()
+            for number, step in enumerate(self.case.get("step", []), 1):
+                try:
+                    self.do(dict(step))
+                except Exception:
+                    print(f"in step {number}: {step}", file=sys.stderr)
+                    raise
+            self.check()
+            self.net.stop()
+        finally:
+            self.net.kill()
+            for origin in self.origins.values():
+                origin.stop()
+            print("log:", *self.net.log(), self.net.stderr(), sep="\n  ")
+
+    def do(self, step):
+        if "on" in step:
+            self.last = self.streams[step.pop("on")]
+        name = step.pop("as", None)
+        for key in list(step):
+            if key in STEPS:
+                STEPS[key](self, step.pop(key), step)
+        assert not step, f"unknown: {step}"
+        if name:
+            self.streams[name] = self.last
+
+    # -- the steps
+
+    def resolve(self, name, more):
+        kind = more.pop("type", "A")
+        query = dns.message.make_query(name, kind)
+        query.flags |= 0x100
+        self.check_answer(query.to_wire(), more)
+
+    def dns_hex(self, text, more):
+        self.check_answer(bytes.fromhex(text), more)
+
+    def check_answer(self, wire, more):
+        number = self.net.port.ask(wire, 1 if more.pop("by_tcp", False) else 0)
+        if more.pop("unanswered", False):
+            # The answer to another question shows that this one has none.
+            self.address_of("other.example")
+            assert number not in self.net.port.answers
+            return
+        answer = dns.message.from_wire(self.net.port.answer(number))
+        assert dns.rcode.to_text(answer.rcode()) == more.pop("rcode", "NOERROR"), answer
+        found = [item.address for rrset in answer.answer for item in rrset]
+        wanted = more.pop("answer", None)
+        if wanted == "none":
+            assert not found, found
+        elif wanted == "pool":
+            assert found[0].startswith(("198.18.", "198.19.")), found
+        elif wanted:
+            assert found == [wanted], found
+
+    def address_of(self, name):
+        query = dns.message.make_query(name, "A")
+        answer = dns.message.from_wire(self.net.port.answer(
+            self.net.port.ask(query.to_wire())))
+        assert answer.answer, f"{name}: {dns.rcode.to_text(answer.rcode())}"
+        return answer.answer[0][0].address
+
+    def connect(self, target, more):
+        host, _, port = target.rpartition(":")
+        host = host.strip("[]")
+        is_literal = ":" in host or host.replace(".", "").isdigit()
+        self.last = self.net.port.open(host if is_literal else self.address_of(host),
+                                       int(port), more.pop("origin", 0))
+
+    def proxy(self, _, __):
+        self.last = self.net.port.open(*PROXY)
+
+    def opened(self, _, __):
+        self.last.wait_opened()
+
+    def send(self, text, more):
+        self.send_bytes(text.encode("latin-1") * more.pop("times", 1), more)
+
+    def send_hex(self, text, more):
+        self.send_bytes(bytes.fromhex(text), more)
+
+    def hello(self, options, more):
+        options = dict(options)
+        if "raw_sni" in options:
+            options["raw_sni"] = options["raw_sni"].encode("latin-1")
+        self.send_bytes(net_origin.hello(**options), more)
+
+    def second_hello(self, options, more):
+        """Behind a first one, as after HelloRetryRequest."""
+        self.hello(options, more)
+
+    def send_bytes(self, data, more):
+        size = more.pop("pieces", len(data)) or 1
+        for at in range(0, len(data), size):
+            self.last.send(data[at:at + size])
+            self.net.port.poll()
+
+    def tls(self, name, more):
+        version = {"1.2": ssl.TLSVersion.TLSv1_2}.get(more.pop("version", ""))
+        client = net_origin.TlsClient(self.last, name or None, version)
+        client.handshake()
+        reply = client.request(more.pop("request", "GET / HTTP/1.1\r\n\r\n").encode())
+        wanted = more.pop("answer", "")
+        assert wanted.encode() in reply, reply
+
+    def expect(self, texts, _):
+        for text in [texts] if isinstance(texts, str) else texts:
+            self.last.expect(text.encode("latin-1"))
+
+    def expect_not(self, text, _):
+        assert text.encode("latin-1") not in self.last.received, self.last.received
+
+    def status(self, code, more):
+        head = self.last.expect(b"\r\n\r\n")
+        assert head.startswith(b"HTTP/1.1 %d " % code), head
+        for text in more.pop("head", []):
+            assert text.encode() in head, head
+        for line in head.split(b"\r\n"):
+            if line.lower().startswith(b"content-length:"):
+                body = self.last.read(int(line.split(b":")[1]))
+                for text in more.pop("body", []):
+                    assert text.encode() in body, body
+
+    def closed(self, how, _):
+        if how == "eof":
+            self.last.read_all()
+        else:
+            self.last.wait_closed()
+            assert not self.last.received or how == "after", self.last.received
+
+    def finish(self, _, __):
+        self.last.finish()
+
+    def reset(self, _, __):
+        self.last.close()
+
+    def rules(self, text, more):
+        error = self.net.rules(text)
+        wanted = more.pop("error", None)
+        assert (error is None) == (wanted is None), error
+        assert wanted is None or wanted in error, error
+
+    def configure(self, changes, _):
+        assert self.net.configure(**changes) is None
+
+    def restart(self, _, __):
+        self.net.process.kill()
+        self.net.wait()
+        self.net.restart()
+
+    def wait_log(self, wanted, _):
+        self.net.wait_log(wanted)
+
+    def received(self, wanted, more):
+        """What the origin `at` got contains this."""
+        origin = self.origins[more.pop("at", next(iter(self.origins)))]
+        for text in [wanted] if isinstance(wanted, str) else wanted:
+            origin.wait(lambda one, text=text: text.encode("latin-1") in one.received())
+
+    def not_received(self, text, more):
+        origin = self.origins[more.pop("at", next(iter(self.origins)))]
+        assert text.encode("latin-1") not in origin.received(), origin.received()
+
+    def exactly(self, text, more):
+        origin = self.origins[more.pop("at", next(iter(self.origins)))]
+        origin.wait(lambda one: one.received() == text.encode("latin-1"))
+
+    def ask(self, wanted, more):
+        packet = self.net.packet("ask")
+        assert all(packet.get(key) == value for key, value in wanted.items()), packet
+        verdict = more.pop("verdict", None)
+        if verdict:
+            self.net.send({"op": "answer", "id": packet["id"], "verdict": verdict})
+
+    # -- the end
+
+    def check(self):
+        case = self.case
+        for wanted in case.get("log", []):
+            self.net.wait_log(wanted)
+        lines = self.net.log()
+        never = case.get("never")
+        if never:
+            found = [line for line in lines
+                     if all(line.get(key) == value for key, value in never.items())]
+            assert not found, found
+        if case.get("only"):
+            assert len(lines) == len(case.get("log", [])), lines
+        if case.get("untouched"):
+            touched = {at: bytes(origin.received())
+                       for at, origin in self.origins.items() if origin.received()}
+            assert not touched, touched
+
+
+STEPS = {name: getattr(Case, name) for name in (
+    "resolve", "dns_hex", "connect", "proxy", "opened", "send", "send_hex", "hello",
+    "second_hello", "tls", "expect", "expect_not", "status", "closed", "finish", "reset",
+    "rules", "configure", "restart", "wait_log", "received", "not_received", "exactly",
+    "ask")}
+
+
+def main():
+    """One case by hand: net_case.py FILE..."""
+    import tempfile
+    import tomllib
+    world = net_world.World()
+    for path in sys.argv[1:]:
+        with open(path, "rb") as file:
+            case = tomllib.load(file)
+        folder = tempfile.mkdtemp()
+        subprocess.run(["chmod", "755", folder], check=True)
+        Case(world, folder, case).run()
+        print(json.dumps(case.get("row")), path, "passed")
+
+
+if __name__ == "__main__":
+    main()
