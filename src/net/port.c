@@ -66,7 +66,7 @@ static void wait_for_more(struct port *port, bool more)
 	bool full = mux_backlog(&port->mux) > LIMIT_BACKLOG;
 
 	loop_wait_for(&port->source,
-		      (full ? 0U : EPOLLIN) | (port->out_len ? EPOLLOUT : 0U));
+		      (full ? 0U : EPOLLIN) | (more ? EPOLLOUT : 0U));
 }
 
 /* What a write returned; -1: the reader is not there now. */
@@ -136,7 +136,7 @@ void port_flush(struct port *port)
 		}
 	}
 	if (!port->ended)
-		wait_for_more(port, more);
+		wait_for_more(port, more || port->out_len);
 }
 
 static void on_event(struct source *source, uint32_t events)

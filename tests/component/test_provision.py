@@ -242,7 +242,9 @@ def check_initramfs(path):
         assert entries[folder][0] == 0o40755
     assert entries["dev/console"][0] == 0o20600
     assert entries["dev/console"][2] == (5, 1)
-    order = entries["modules.order"][1].decode().split()
+    lines = entries["modules.order"][1].decode().split()
+    assert lines[0] == "[boot]"
+    order = [line for line in lines if not line.startswith("[")]
     loaded = set()
     for name in order:
         mode, module, _ = entries["modules/" + name]
@@ -304,6 +306,8 @@ def test_the_initramfs_has_what_the_guest_needs(fetched):
                  "xt_MASQUERADE", "xt_addrtype", "xt_conntrack"]:
         assert name + ".ko" in order
     assert order.index("virtio_blk.ko") < order.index("fuse.ko")
+    # What the boot does not wait for comes after what it does.
+    assert order.index("nf_tables.ko") < order.index("bridge.ko")
     assert os.path.getsize(facts["initramfs"]) < 16 << 20
 
 
