@@ -252,7 +252,7 @@ class TokenServer(http.server.ThreadingHTTPServer):
         super().__init__(("127.0.0.1", 0), TokenHandler)
         self.url = f"http://127.0.0.1:{self.server_port}/token"
         self.asked, self.answers = [], 0
-        threading.Thread(target=self.serve_forever, daemon=True).start()
+        threading.Thread(target=self.serve_forever, args=(0.02,), daemon=True).start()
 
 
 class TokenHandler(http.server.BaseHTTPRequestHandler):
@@ -287,7 +287,7 @@ class Front(http.server.ThreadingHTTPServer):
         self.behind, self.host = behind, f"127.0.0.1:{self.server_port}"
         self.tokens, self.sent, self.seen = None, {}, []
         self.break_after, self.expire = None, 0
-        threading.Thread(target=self.serve_forever, daemon=True).start()
+        threading.Thread(target=self.serve_forever, args=(0.02,), daemon=True).start()
 
 
 class FrontHandler(http.server.BaseHTTPRequestHandler):

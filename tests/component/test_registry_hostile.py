@@ -28,7 +28,7 @@ class Hostile(http.server.ThreadingHTTPServer):
                                     packing="")
         self.trick, self.seen, self.stop = trick, [], threading.Event()
         self.host = f"127.0.0.1:{self.server_port}"
-        threading.Thread(target=self.serve_forever, daemon=True).start()
+        threading.Thread(target=self.serve_forever, args=(0.02,), daemon=True).start()
 
     @property
     def layer(self):
