@@ -217,14 +217,15 @@ static int check_unused(const struct store *store,
 	return template_users_none(store, template, err);
 }
 
-static int rm(const struct options *options, struct error *err)
+static int remove_one(const char *name, const struct options *options,
+		      struct error *err)
 {
 	struct template content = { 0 };
 	AUTO(template) struct template *template = &content;
 	AUTO_STORE struct store store = STORE_INIT;
 	AUTO_CLOSE int lock = -1;
 
-	if (find_to_remove(options->words[0], template, err) < 0)
+	if (find_to_remove(name, template, err) < 0)
 		return -1;
 	if (is_system(template) && geteuid() != 0)
 		return error_set(err, 0,
@@ -251,6 +252,14 @@ static int rm(const struct options *options, struct error *err)
 	return warm_prune(NULL, err);
 }
 
+static int rm(const struct options *options, struct error *err)
+{
+	for (size_t i = 0; i < options->word_count; i++)
+		if (remove_one(options->words[i], options, err) < 0)
+			return -1;
+	return 0;
+}
+
 static const struct option_row rm_rows[] = {
 	{ "force", 'f', OPTION_FLAG, NULL, "do not ask", NULL, OPTION_HERE },
 	{ .name = NULL },
@@ -258,12 +267,12 @@ static const struct option_row rm_rows[] = {
 
 const struct command command_template_rm = {
 	.name = "template rm",
-	.arguments = "NAME",
-	.help = "remove a template that no sandbox stands on",
+	.arguments = "NAME...",
+	.help = "remove templates that no sandbox stands on",
 	.options = rm_rows,
 	.completes = COMPLETE_TEMPLATES,
 	.min_words = 1,
-	.max_words = 1,
+	.max_words = COMMAND_ANY_WORDS,
 	.failure_code = 1,
 	.run = rm,
 };

@@ -1,16 +1,19 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * cmd_template_image.c - template pull, load, push, tag
+ * cmd_template_image.c - template pull, load, save, push, tag
  */
 #include "cli/command.h"
 
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/error.h"
+#include "base/mem.h"
 #include "base/own.h"
 #include "cli/progress_view.h"
 #include "provision/template_load.h"
@@ -116,6 +119,63 @@ const struct command command_template_load = {
 	.max_words = 1,
 	.failure_code = 1,
 	.run = load,
+};
+
+/* Beside it, so that a half written one never has its name. */
+static int save_file(const char *name, const char *path, struct error *err)
+{
+	AUTO_FREE char *hidden = xasprintf("%s.XXXXXX", path);
+	AUTO_CLOSE int fd = mkostemp(hidden, O_CLOEXEC);
+	mode_t mask = umask(0);
+
+	umask(mask);
+	if (fd < 0)
+		return error_set(err, errno, "%s", path);
+	if (template_save(name, fd, progress_view(), err) < 0) {
+		unlink(hidden);
+		return -1;
+	}
+	if (fchmod(fd, 0666 & ~mask) < 0 || rename(hidden, path) < 0) {
+		error_set(err, errno, "%s", path);
+		unlink(hidden);
+		return -1;
+	}
+	return 0;
+}
+
+static int save(const struct options *options, struct error *err)
+{
+	const char *path = options_value(options, "output");
+	struct stat facts;
+
+	if (!path && isatty(1))
+		return options_usage(err, "an archive is nothing for a "
+					  "terminal: use -o FILE");
+	if (!path)
+		return template_save(options->words[0], 1, progress_view(),
+				     err);
+	if (stat(path, &facts) == 0 && !S_ISREG(facts.st_mode))
+		return error_set(err, 0, "%s is not a file", path);
+	return save_file(options->words[0], path, err);
+}
+
+static const struct option_row save_rows[] = {
+	{ "output", 'o', OPTION_VALUE, "FILE", "where to write it (stdout)",
+	  COMPLETE_FILES, OPTION_HERE },
+	{ .name = NULL },
+};
+
+const struct command command_template_save = {
+	.name = "template save",
+	.arguments = "IMAGE",
+	.help = "write a template into an archive",
+	.details = "`docker load`, skopeo and `bawn template load` read it.",
+	.options = save_rows,
+	.completes = COMPLETE_TEMPLATES,
+	.min_words = 1,
+	.max_words = 1,
+	.failure_code = 1,
+	.run = save,
 };
 
 static int push(const struct options *options, struct error *err)

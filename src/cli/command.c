@@ -55,6 +55,7 @@ const struct command *const command_rows[] = {
 	&command_template_inspect,
 	&command_template_pull,
 	&command_template_load,
+	&command_template_save,
 	&command_template_push,
 	&command_template_tag,
 	&command_template_rm,

@@ -812,6 +812,48 @@ def test_what_was_pushed_is_read_by_skopeo(home, registry, tmp_path):
     assert json.loads(done.stdout)["Architecture"] == "amd64"
 
 
+# ---- save ----
+
+@pytest.mark.skipif(bool(need("skopeo")), reason="not installed: skopeo")
+@pytest.mark.parametrize("packing", ["", "+gzip", "+zstd"])
+def test_what_was_saved_is_what_was_pulled(home, registry, tmp_path, packing):
+    registry.put(Image([layer("one", b"1"), layer("two", b"2")], packing=packing), "saved")
+    name = f"{registry.host}/saved:latest"
+    home("template", "pull", name)
+    path = tmp_path / "saved.tar"
+    home("template", "save", "-o", path, name)
+    (tmp_path / "other").mkdir()
+    other = Home(tmp_path / "other")
+    assert other("template", "load", path).out == name + "\n"
+    assert other.inspect(name)["digest"] == home.inspect(name)["digest"]
+    assert other.inspect(name)["image"] == home.inspect(name)["image"]
+    subprocess.run(["skopeo", "copy", "-q", f"oci-archive:{path}",
+                    f"dir:{tmp_path}/out"], check=True)
+    piped = home.start("template", "save", name)
+    out, _ = piped.communicate(timeout=60)
+    assert piped.returncode == 0 and out == path.read_bytes()
+
+
+def test_a_save_that_fails_leaves_no_file_and_keeps_the_old(home, registry, tmp_path):
+    registry.put(Image([layer("old")]), "unsaved")
+    name = f"{registry.host}/unsaved"
+    home("template", "pull", name)
+    path = tmp_path / "out" / "old.tar"
+    path.parent.mkdir()
+    path.write_text("old")
+    (blob,) = [blob for blob in (home.path / "cache/blobs/sha256").iterdir()
+               if digest(blob.read_bytes())[7:] == blob.name
+               and blob.read_bytes()[:2] == b"\x1f\x8b"]
+    blob.chmod(0o600)
+    blob.write_bytes(b"\0" * blob.stat().st_size)
+    done = home.raw("template", "save", "-o", path, name)
+    assert done.returncode == 1 and "is damaged in the cache" in done.err
+    assert path.read_text() == "old" and os.listdir(path.parent) == ["old.tar"]
+    home.fails("template", "save", "-o", path.parent, name, words="not a file")
+    home.fails("template", "save", "-o", tmp_path / "no/x.tar", name, words="No such file")
+    home.fails("template", "save", "-o", path, "none", words="no template")
+
+
 def test_a_push_says_why_not(home, registry, tmp_path):
     add_base(home)
     home.fails("template", "push", "base", words="not made from an image")
@@ -835,9 +877,8 @@ def test_names_are_given_and_taken(home, registry):
     home("template", "tag", "short", "my/long:v1")
     assert home.names() == sorted([name, "short:latest", "my/long:v1"])
     assert len({home.inspect(one)["digest"] for one in home.names()}) == 1
-    for one in (name, "short"):
-        home("template", "rm", "-f", one)
-        assert len(home.contents()) == 1
+    home("template", "rm", "-f", name, "short")
+    assert len(home.contents()) == 1
     home.fails("template", "inspect", "short", words="no template")
     home("template", "rm", "-f", "my/long:v1")
     assert home.contents() == []
