@@ -168,8 +168,8 @@ static int without_pull(const struct template_wish *wish,
 		return -1;
 	}
 	return error_say(err, ENOENT,
-			 "image %s is not here, and --pull never forbids to "
-			 "fetch it",
+			 "image %s is not here (`bawn template ls` shows what "
+			 "is), and --pull never forbids to fetch it",
 			 wish->name);
 }
 

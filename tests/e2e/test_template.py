@@ -109,9 +109,10 @@ def test_the_base_image_is_a_clean_file_system(session, base):
     assert done.returncode == 0, done.stdout + done.stderr
 
 
-def test_an_unknown_template_is_an_error_that_names_those_there_are(bawn):
-    done = bawn.raw("create", "-t", "no-such-template", "shell", ".")
+def test_an_unknown_template_is_an_error_that_says_where_to_look(bawn):
+    done = bawn.raw("create", "-t", "no-such-template", "--pull", "never", "shell", ".")
     assert done.code == 1 and "no-such-template" in done.err
+    assert "bawn template ls" in done.err
     assert len(done.err.splitlines()) == 1
 
 
