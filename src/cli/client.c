@@ -51,6 +51,9 @@ static json_t *exec_message(const struct client_request *request,
 		error_set(err, EILSEQ, "the folder or user is not UTF-8");
 		return NULL;
 	}
+	/* unknown to older supervisors: only where it is needed */
+	if (request->make_folder)
+		json_object_set_new(message, "make_folder", json_true());
 	if (add_strings(message, "argv", request->argv, err) < 0 ||
 	    add_strings(message, "env", (const char *const *)request->env,
 			err) < 0)

@@ -19,10 +19,11 @@ struct client_request {
 	const char *user;        /* "" = agent */
 	bool tty;
 	bool forward_stdin;
-	bool detach; /* start it and come back */
-	bool main;   /* the agent's session */
-	int *lock;   /* closed and set to -1 at the answer; may be NULL */
-	int *turn;   /* the same */
+	bool detach;      /* start it and come back */
+	bool main;        /* the agent's session */
+	bool make_folder; /* if it is missing */
+	int *lock;        /* closed and set to -1 at the answer; may be NULL */
+	int *turn;        /* the same */
 	const struct relay_filter *filter; /* of its output; may be NULL */
 	struct relay_ask *ask;             /* questions; may be NULL */
 };

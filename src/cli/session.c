@@ -128,8 +128,10 @@ static int start_image(const struct sandbox *sandbox, struct start *start,
 				 "the image has no command of its own (`bawn "
 				 "exec %s PROGRAM` runs one in it)",
 				 sandbox->record.name);
-	if (!own.folder && image->run.folder[0])
+	if (!own.folder && image->run.folder[0]) {
 		own.folder = image->run.folder;
+		request.make_folder = true;
+	}
 	if (!own.user && image->run.user[0])
 		own.user = image->run.user;
 	request.argv = argv;

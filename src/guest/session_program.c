@@ -120,6 +120,15 @@ static void become(const struct account *account)
 		give_up(SESSION_STAGE_USER, errno);
 }
 
+/* As root still. What is in the way is told by who enters it. */
+static void make_folder(const char *folder)
+{
+	struct error err;
+
+	if (*folder == '/')
+		(void)fileio_mkdirs(folder, 0755, &err);
+}
+
 static void enter_folder(const char *folder, const struct account *account)
 {
 	if (*folder) {
@@ -210,6 +219,8 @@ _Noreturn void session_program_run(const struct message_session_start *start,
 		enter_terminal(terminal, &account);
 	else
 		set_stdio(start, &account);
+	if (start->flags & SESSION_MAKE_FOLDER)
+		make_folder(start->folder);
 	become(&account);
 	enter_folder(start->folder, &account);
 	environment_build(&environment, &account, terminal >= 0, &start->env);

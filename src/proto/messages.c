@@ -14,7 +14,8 @@
 #include "base/own.h"
 #include "proto/cursor.h"
 
-#define SESSION_FLAGS (SESSION_PTY | SESSION_STDIN | SESSION_NO_OUTPUT)
+#define SESSION_FLAGS \
+	(SESSION_PTY | SESSION_STDIN | SESSION_NO_OUTPUT | SESSION_MAKE_FOLDER)
 
 typedef void encode_fn(struct writer *w, const struct message *m);
 typedef bool decode_fn(struct cursor *c, struct message *m);

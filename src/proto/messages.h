@@ -75,8 +75,9 @@ struct message_awake {
 
 enum session_flags {
 	SESSION_PTY = 1 << 0,
-	SESSION_STDIN = 1 << 1,     /* otherwise stdin is /dev/null */
-	SESSION_NO_OUTPUT = 1 << 2, /* stdout and stderr are /dev/null */
+	SESSION_STDIN = 1 << 1,       /* otherwise stdin is /dev/null */
+	SESSION_NO_OUTPUT = 1 << 2,   /* stdout and stderr are /dev/null */
+	SESSION_MAKE_FOLDER = 1 << 3, /* as root, if it is missing */
 };
 
 struct message_session_start {

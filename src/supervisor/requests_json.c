@@ -38,7 +38,7 @@ int requests_parse_exec(json_t *json, struct session_request *request,
 			struct error *err)
 {
 	static json_t *nothing; /* shared and never freed: an empty list */
-	int tty = 0, has_stdin = 0, detach = 0, is_main = 0;
+	int tty = 0, has_stdin = 0, detach = 0, is_main = 0, make_folder = 0;
 	int rows = 0, cols = 0;
 	json_error_t where;
 	const char *op;
@@ -50,12 +50,12 @@ int requests_parse_exec(json_t *json, struct session_request *request,
 					     .user = "" };
 	if (json_unpack_ex(json, &where, 0,
 			   "{s:s, s:o, s?o, s?s, s?s, s?b, s?i, s?i, s?b, "
-			   "s?b, s?b !}",
+			   "s?b, s?b, s?b !}",
 			   "op", &op, "argv", &request->argv, "env",
 			   &request->env, "folder", &request->folder, "user",
 			   &request->user, "tty", &tty, "rows", &rows, "cols",
 			   &cols, "stdin", &has_stdin, "detach", &detach,
-			   "main", &is_main) < 0)
+			   "main", &is_main, "make_folder", &make_folder) < 0)
 		return error_set(err, 0, "exec: %s", where.text);
 	if (rows < 0 || rows > UINT16_MAX || cols < 0 || cols > UINT16_MAX)
 		return error_set(err, 0, "exec: rows and cols are 16-bit");
@@ -68,6 +68,7 @@ int requests_parse_exec(json_t *json, struct session_request *request,
 	request->has_stdin = has_stdin && !detach;
 	request->detach = detach;
 	request->main = is_main;
+	request->make_folder = make_folder;
 	request->rows = (uint16_t)rows;
 	request->cols = (uint16_t)cols;
 	return 0;

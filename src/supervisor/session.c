@@ -119,7 +119,8 @@ static int send_start(struct session *session,
 	start->flags =
 		(request->tty ? SESSION_PTY : 0) |
 		(request->has_stdin ? SESSION_STDIN : 0) |
-		(request->detach && !request->tty ? SESSION_NO_OUTPUT : 0);
+		(request->detach && !request->tty ? SESSION_NO_OUTPUT : 0) |
+		(request->make_folder ? SESSION_MAKE_FOLDER : 0);
 	start->stdio_stream = session->stdio->id;
 	start->stderr_stream = session->errors ? session->errors->id : 0;
 	start->rows = request->rows;

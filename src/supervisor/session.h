@@ -30,7 +30,7 @@ struct screen;
 struct session_request {
 	json_t *argv, *env; /* arrays of strings, borrowed */
 	const char *folder, *user;
-	bool tty, has_stdin, detach, main;
+	bool tty, has_stdin, detach, main, make_folder;
 	uint16_t rows, cols;
 };
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Images as templates, booted: no user, no /etc, another C library, odd PATH."""
+"""Images as templates, booted: no user, no /etc, no folder, another C library."""
 import hashlib
 import io
 import json
@@ -14,7 +14,7 @@ from bawn import START_SECONDS
 MUSL = "/lib/ld-musl-x86_64.so.1"
 NAME = "example.org/odd:1"
 CONFIG = {"Env": ["GREETING=ahoy", "PATH=/odd:/tools"], "Entrypoint": ["greet"],
-          "Cmd": ["world"], "WorkingDir": "/srv/app", "User": "1234:77"}
+          "Cmd": ["world"], "WorkingDir": "/srv/made", "User": "1234:77"}
 GREET = """#!/tools/sh
 [ "$1" != fail ] || exit 7
 echo "$*" $GREETING $(pwd) $(id -u):$(id -g)
@@ -37,7 +37,6 @@ def layer(greeting, musl):
         for name in ("sh", "id", "cat"):
             add(tar, f"tools/{name}", type=tarfile.SYMTYPE, linkname="busybox")
         add(tar, "odd/greet", greeting.encode())
-        add(tar, "srv/app", type=tarfile.DIRTYPE)
         for name, path in musl.items():
             with open(path, "rb") as file:
                 add(tar, name, file.read())
@@ -76,7 +75,7 @@ def odd(session, musl, tmp_path_factory):
     assert session("template", "load", path).out == NAME + "\n"
     done = session("run", "--name", "odd-box", "-t", NAME, "--pull", "never", "-m", "256M",
                    "--cpus", "1", ".", timeout=START_SECONDS)
-    assert done.out == "world ahoy /srv/app 1234:77\n"
+    assert done.out == "world ahoy /srv/made 1234:77\n"
     yield "odd-box"
     session.rm("odd-box")
 
@@ -84,7 +83,7 @@ def odd(session, musl, tmp_path_factory):
 @pytest.mark.seconds(START_SECONDS + 60)
 def test_an_image_runs_its_own_command(session, odd):
     assert session("run", odd, "--", "you", "there").out == \
-        "you there ahoy /srv/app 1234:77\n"
+        "you there ahoy /srv/made 1234:77\n"
     assert session.raw("run", odd, "--", "fail").code == 7
 
 
@@ -114,7 +113,7 @@ def test_a_name_moves_on_and_its_sandboxes_stay(session, odd, tmp_path):
     session("template", "prune")
     session("stop", odd)
     assert session("run", odd, timeout=START_SECONDS).out == \
-        "world ahoy /srv/app 1234:77\n"
+        "world ahoy /srv/made 1234:77\n"
     session.rm(odd)
     assert "1 file system" in session("template", "prune").out
     session("template", "rm", "-f", NAME)

@@ -43,6 +43,7 @@ static const struct golden {
 	{ "awake", MESSAGE, MESSAGE_AWAKE },
 	{ "session_start", MESSAGE, MESSAGE_SESSION_START },
 	{ "session_start_pty", MESSAGE, MESSAGE_SESSION_START },
+	{ "session_start_folder", MESSAGE, MESSAGE_SESSION_START },
 	{ "session_started", MESSAGE, MESSAGE_SESSION_STARTED },
 	{ "session_signal", MESSAGE, MESSAGE_SESSION_SIGNAL },
 	{ "session_resize", MESSAGE, MESSAGE_SESSION_RESIZE },

@@ -95,7 +95,7 @@ static void values_outside_their_enum_are_refused(void)
 	CHECK(message_decode(bytes, (size_t)len, &again) == -1);
 
 	message = start_with(0, NULL);
-	message.session_start.flags = 8;
+	message.session_start.flags = 16;
 	len = message_encode(&message, bytes, sizeof(bytes));
 	CHECK(message_decode(bytes, (size_t)len, &again) == -1);
 
