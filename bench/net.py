@@ -9,6 +9,7 @@ has as many domains in its ACL and its log on; tinyproxy has no rule at all.
 A tunnel is open when the origin's answer to a ClientHello came back.
 """
 import argparse
+import contextlib
 import glob
 import os
 import re
@@ -160,19 +161,34 @@ def result(driver):
     return float(line[0]), int(line[1])
 
 
-def once(maker, world, *words):
-    """A fresh proxy for each measurement; what it did per second."""
+@contextlib.contextmanager
+def stage():
+    """A namespace with an origin, and a folder, for one measurement: ports of
+    connections that are over must not be missing in the next."""
     folder = tempfile.mkdtemp(prefix="bawn-bench-")
     os.chmod(folder, 0o777)
-    subject = maker(world, folder)
+    world = net_world.World()
+    server = origin(world)
     try:
-        driver = subject.drive(*words)
-        taken, done = result(driver)
-        driver.wait()
-        return done / taken
+        yield world, folder
     finally:
-        subject.stop()
+        server.kill()
+        server.wait()
+        world.stop()
         shutil.rmtree(folder)
+
+
+def once(maker, *words):
+    """What a fresh proxy did per second."""
+    with stage() as (world, folder):
+        subject = maker(world, folder)
+        try:
+            driver = subject.drive(*words)
+            taken, done = result(driver)
+            driver.wait()
+            return done / taken
+        finally:
+            subject.stop()
 
 
 def memory(pid):
@@ -182,37 +198,28 @@ def memory(pid):
     return sum(int(size) for size in re.findall(r"^Private_\w+: +(\d+)", text, re.M))
 
 
-def idle(maker, world, count):
-    """KiB for each idle tunnel, and how many were held."""
-    folder = tempfile.mkdtemp(prefix="bawn-bench-")
-    os.chmod(folder, 0o777)
-    subject = maker(world, folder)
-    try:
-        warm = subject.drive("tunnels", "200", "20")
-        result(warm)
-        warm.wait()
-        if maker is Bawn:
-            # A second driver is a second guest: start anew.
+def idle(count):
+    """KiB for each idle tunnel of bawn-net, and how many were held."""
+    with stage() as (world, folder):
+        subject = Bawn(world, folder)
+        try:
+            before = memory(subject.pid)
+            driver = subject.drive("idle", str(count))
+            _, held = result(driver)
+            after = memory(subject.pid)
+            driver.stdin.close()
+            driver.wait()
+            return (after - before) / held, held
+        finally:
             subject.stop()
-            subject = maker(world, folder)
-        before = memory(subject.pid)
-        driver = subject.drive("idle", str(count))
-        _, held = result(driver)
-        after = memory(subject.pid)
-        driver.stdin.close()
-        driver.wait()
-        return (after - before) / held, held
-    finally:
-        subject.stop()
-        shutil.rmtree(folder)
 
 
-def compare(world, makers, rounds, *words):
-    """Best of the rounds for each: the machine is shared, and noise only slows."""
+def compare(makers, rounds, *words):
+    """The median of the rounds for each, in turns: the machine is shared."""
     found = {maker.name: [] for maker in makers}
     for _ in range(rounds):
         for maker in makers:
-            found[maker.name].append(once(maker, world, *words))
+            found[maker.name].append(once(maker, *words))
     return {name: statistics.median(values) for name, values in found.items()}
 
 
@@ -230,46 +237,38 @@ def big(port):
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__.split("\n", 1)[0])
-    parser.add_argument("--tunnels", type=int, default=20000)
-    parser.add_argument("--bytes", type=int, default=4 << 30)
+    parser.add_argument("--tunnels", type=int, default=5000)
+    parser.add_argument("--bytes", type=int, default=1 << 30)
     parser.add_argument("--idle", type=int, default=10000)
     parser.add_argument("--rounds", type=int, default=3)
     parser.add_argument("--only", default="tunnels,bulk,idle")
     options = parser.parse_args()
     if os.geteuid() != 0:
         sys.exit("a network namespace needs root")
-    world = net_world.World()
-    server = origin(world)
     makers = [Bawn, tiny(8801), big(8802)]
     only = options.only.split(",")
-    try:
-        if "tunnels" in only:
-            title("new tunnels")
-            found = compare(world, makers, options.rounds, "tunnels",
-                            str(options.tunnels), "64")
-            for name, value in found.items():
-                row(name, value, "/s")
-            best = max(found["tinyproxy"], found["squid"])
-            at_least("new tunnels per second against the better proxy",
-                     found["bawn-net"] / best, 1.0)
-        if "bulk" in only:
-            title("one tunnel")
-            found = compare(world, makers, options.rounds, "bulk", str(options.bytes))
-            for name, value in found.items():
-                row(name, value / 1e6, "MB/s")
-            best = max(found["tinyproxy"], found["squid"])
-            at_least("throughput of one tunnel against the better proxy",
-                     found["bawn-net"] / best, 0.8)
-        if "idle" in only:
-            title("idle tunnels")
-            each, held = idle(Bawn, world, options.idle)
-            row("bawn-net, memory of one", each, "KiB")
-            bar("memory of an idle tunnel", each, 8, " KiB")
-            at_least("idle tunnels held", held, 10000, "")
-    finally:
-        server.kill()
-        server.wait()
-        world.stop()
+    if "tunnels" in only:
+        title("new tunnels")
+        found = compare(makers, options.rounds, "tunnels", str(options.tunnels), "64")
+        for name, value in found.items():
+            row(name, value, "/s")
+        best = max(found["tinyproxy"], found["squid"])
+        at_least("new tunnels per second against the better proxy",
+                 found["bawn-net"] / best, 1.0)
+    if "bulk" in only:
+        title("one tunnel")
+        found = compare(makers, options.rounds, "bulk", str(options.bytes))
+        for name, value in found.items():
+            row(name, value / 1e6, "MB/s")
+        best = max(found["tinyproxy"], found["squid"])
+        at_least("throughput of one tunnel against the better proxy",
+                 found["bawn-net"] / best, 0.8)
+    if "idle" in only:
+        title("idle tunnels")
+        each, held = idle(options.idle)
+        row("bawn-net, memory of one", each, "KiB")
+        bar("memory of an idle tunnel", each, 8, " KiB")
+        at_least("idle tunnels held", held, 10000, "")
 
 
 if __name__ == "__main__":

@@ -21,11 +21,11 @@ def test_one_command_creates_starts_runs_and_removes(bawn):
     assert not [name for name in bawn.names() if name.startswith("shell-")]
 
 
-def test_run_says_what_is_not_there_yet_in_one_line_on_stderr(bawn):
+def test_the_first_run_says_which_policy_holds_in_one_line(bawn):
     done = bawn("run", "--rm", *SMALL, "shell", ".", "--", "-c", "true",
                 timeout=START_SECONDS)
-    lines = [line for line in done.err.splitlines() if "no network" in line]
-    assert len(lines) == 1, done
+    lines = [line for line in done.err.splitlines() if "network policy" in line]
+    assert len(lines) == 1 and "bawn policy allow" in lines[0], done
 
 
 def test_guest_runs_another_kernel_than_the_host(bawn, shared_box):
