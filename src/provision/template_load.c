@@ -133,19 +133,27 @@ static int open_in_layout(void *ctx, const char *name, struct error *err)
 
 /* ---- names ---- */
 
-/* "/x/Root FS.tar.gz" is rootfs:latest. */
+/* "/x/Root FS.tar.gz" is root-fs:latest. */
 static void name_from_label(const char *label, char name[REFERENCE_TEXT_MAX])
 {
 	const char *slash = strrchr(label, '/');
+	bool between = false;
 	size_t len = 0;
 
 	for (const char *c = slash ? slash + 1 : label; *c && len < 64; c++) {
+		char lower = *c >= 'A' && *c <= 'Z' ? *c - 'A' + 'a' : *c;
+
 		if (*c == '.')
 			break;
-		if (*c >= 'A' && *c <= 'Z')
-			name[len++] = (char)(*c - 'A' + 'a');
-		else if ((*c >= 'a' && *c <= 'z') || (*c >= '0' && *c <= '9'))
-			name[len++] = *c;
+		if ((lower < 'a' || lower > 'z') &&
+		    (lower < '0' || lower > '9')) {
+			between = len > 0;
+			continue;
+		}
+		if (between)
+			name[len++] = '-';
+		between = false;
+		name[len++] = lower;
 	}
 	name[len] = '\0';
 	if (!len)

@@ -637,11 +637,11 @@ def test_every_archive_is_loaded(home, tmp_path, kind, packing):
         source = image.docker_archive(tmp_path / "d.tar", ["group/app:v7"]).read_bytes()
     else:
         source = make_tar([entry("etc/a", data=b"1"), entry("etc/b", data=b"2")])
-    path = tmp_path / f"My-Image.tar.{packing}"
+    path = tmp_path / f"My- Image_.tar.{packing}"
     path.write_bytes(pack(packing, source))
     name = home("template", "load", path).out.strip()
-    assert name == {"oci": "myimage:latest", "docker": "group/app:v7",
-                    "rootfs": "myimage:latest"}[kind]
+    assert name == {"oci": "my-image:latest", "docker": "group/app:v7",
+                    "rootfs": "my-image:latest"}[kind]
     facts = home.inspect(name)
     assert cat(facts["disk"], "/etc/a") == b"1" and cat(facts["disk"], "/etc/b") == b"2"
     fsck(facts["disk"])
