@@ -134,6 +134,33 @@ def test_an_image_becomes_a_template(home, registry):
     assert name in line and image.digest[:19] in line
 
 
+@pytest.mark.skipif(bool(need("buildah")) or os.getuid() != 0,
+                    reason="needs buildah and root")
+@pytest.mark.parametrize("form", ["oci", "docker"])
+def test_an_image_that_buildah_made_becomes_a_template(home, registry, tmp_path, form):
+    def buildah(*words):
+        return subprocess.run(
+            ["buildah", "--root", tmp_path / "root", "--runroot", tmp_path / "run",
+             "--storage-driver", "vfs", *words], check=True, capture_output=True,
+            text=True, env=dict(os.environ, HOME=str(tmp_path))).stdout.strip()
+    (tmp_path / "tree").mkdir()
+    (tmp_path / "tree" / "file").write_text("by buildah")
+    box = buildah("from", "scratch")
+    buildah("copy", "--chown", "7:8", box, tmp_path / "tree", "/data")
+    buildah("config", "--env", "A=b", "--workingdir", "/made", "--user", "7",
+            "--entrypoint", '["/x"]', "--cmd", "y", box)
+    name = f"{registry.host}/built/{form}:1"
+    buildah("commit", "-q", "--format", form, "--tls-verify=false", box, f"docker://{name}")
+    buildah("rm", box)
+    home("template", "pull", name)
+    facts = home.inspect(name)
+    assert cat(facts["disk"], "/data/file") == b"by buildah"
+    run = facts["image"]["run"]
+    assert "A=b" in run["Env"] and run["WorkingDir"] == "/made"
+    assert run["User"] == "7" and run["Entrypoint"] == ["/x"] and run["Cmd"] == ["y"]
+    fsck(facts["disk"])
+
+
 def test_the_id_is_the_chain_of_layers(home, registry):
     image = registry.put(Image([layer("x"), layer("y"), layer("z")]), "chain")
     ids = [digest(tar) for tar in image.tars]
