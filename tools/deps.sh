@@ -16,7 +16,7 @@ run='qemu-system-x86 mmdebstrap e2fsprogs busybox-static kmod uidmap
 fakechroot fakeroot ca-certificates'
 test='python3 python3-pytest tmux util-linux procps mount git clang-format
 codespell shellcheck qemu-utils python3-dnspython iproute2 nftables squid tinyproxy
-openssl musl-tools cpio zstd lz4 xz-utils bzip2'
+openssl musl-tools cpio zstd lz4 xz-utils bzip2 wget openssh-server postgresql'
 bench='python3 squid tinyproxy runsc e2fsprogs qemu-system-x86 qemu-system-common qemu-utils
 ripgrep git valgrind'
 lint='clang libclang-rt-14-dev clang-format clang-tidy cppcheck codespell shellcheck'
