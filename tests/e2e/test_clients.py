@@ -267,3 +267,21 @@ def test_a_container_in_the_sandbox(net, box, session):
                    user="root")
     said = [line for line in out.splitlines() if not line.startswith("wget: ")]
     assert said == ["hello from the web", "no bad", "no address"], out
+    both(net, box, "mkdir -p /tmp/HOST; cd /tmp/HOST; echo \"FROM demo\" > Dockerfile; "
+         "echo \"RUN [\\\"/bin/busybox\\\", \\\"wget\\\", \\\"-q\\\", \\\"-O\\\", "
+         "\\\"-\\\", \\\"http://HOST/hello\\\"]\" >> Dockerfile; docker build .",
+         "hello from the web", user="root")
+
+
+def test_root_without_rules_reaches_nothing_more(net, box):
+    """The last one: it takes away what leads programs to the gate."""
+    code, _ = sh(net, box, "PATH=$PATH:/usr/sbin; nft flush ruleset && "
+                 "! nft list ruleset | grep -q redirect", user="root")
+    assert code == 0
+    fetch = "curl -sS -m 3 http://{}/hello || echo no"
+    for target in ("good.test", "bad.test", OTHER, "127.0.0.1:5432"):
+        code, out = sh(net, box, fetch.format(target), user="root")
+        assert code == 0 and out.startswith("no\n"), out
+    # PID 1 makes them anew with the next relay.
+    sh(net, box, "kill -9 $(pgrep bawn-net-relay)", user="root")
+    both(net, box, "curl -sSf -m 30 http://HOST/hello", "hello from the web")
