@@ -18,6 +18,11 @@ test: all
 soak: all
 	@tools/deps.sh test
 	@tests/run --soak
+	@tests/mutate
+
+mutate:
+	@tools/deps.sh build test
+	@tests/mutate
 
 bench: all
 	@tools/deps.sh test bench
@@ -43,4 +48,4 @@ fuzz:
 clean:
 	rm -rf build build-*
 
-.PHONY: all run test soak bench install format tidy fuzz clean
+.PHONY: all run test soak mutate bench install format tidy fuzz clean

@@ -16,7 +16,8 @@ run='qemu-system-x86 mmdebstrap e2fsprogs busybox-static kmod uidmap
 fakechroot fakeroot ca-certificates'
 test='python3 python3-pytest tmux util-linux procps mount git clang-format
 codespell shellcheck qemu-utils python3-dnspython iproute2 nftables squid tinyproxy
-openssl musl-tools cpio zstd lz4 xz-utils bzip2 docker-registry skopeo umoci buildah'
+openssl musl-tools cpio zstd lz4 xz-utils bzip2 docker-registry skopeo umoci buildah wget
+openssh-server postgresql'
 bench='python3 squid tinyproxy runsc e2fsprogs qemu-system-x86 qemu-system-common qemu-utils
 ripgrep git valgrind docker-registry skopeo umoci'
 lint='clang libclang-rt-14-dev clang-format clang-tidy cppcheck codespell shellcheck'
@@ -88,7 +89,7 @@ trap 'rm -f "$log"' EXIT
 # unpacked without these files, nothing starts, now or with the machine, and no
 # port that is in use already can make the installation fail.
 without=
-for service in docker-registry squid tinyproxy; do
+for service in docker-registry squid tinyproxy ssh postgresql; do
 	for place in etc/init.d/ lib/systemd/system/ usr/lib/systemd/system/; do
 		without="$without -o DPkg::Options::=--path-exclude=/$place$service"
 		without="$without -o DPkg::Options::=--path-exclude=/$place$service.service"

@@ -298,8 +298,7 @@ static void begin_proxy(struct connecting *self,
 	if (self->proxy.kind == PROXY_UNUSABLE) {
 		fail_soon(self, EHOSTUNREACH,
 			  "the host's proxy setting is not understood");
-	} else if (self->target.name && !decision->exact_host) {
-		/* Where a name leads is decided by the proxy, unseen. */
+	} else if (!decision_passes_proxy(decision, &self->target)) {
 		self->result.denied = true;
 		fail_soon(self, EACCES,
 			  "only a rule for this very host passes a proxy");
@@ -344,6 +343,11 @@ struct connecting *connect_start(struct gate *gate, const struct target *target,
 		begin_address(self, &target->address);
 	}
 	return self;
+}
+
+bool connect_is_by_proxy(const struct connecting *connecting)
+{
+	return connecting->by_proxy;
 }
 
 void connect_cancel(struct connecting *connecting)

@@ -45,4 +45,5 @@ struct connecting *connect_start(struct gate *gate, const struct target *target,
 				 const struct decision *decision,
 				 enum connect_use use, connect_fn *fn,
 				 void *ctx);
+bool connect_is_by_proxy(const struct connecting *connecting);
 void connect_cancel(struct connecting *connecting);

@@ -75,6 +75,12 @@ bool decision_may_be_asked(const struct decision *decision)
 	       !decision->guarded;
 }
 
+bool decision_passes_proxy(const struct decision *decision,
+			   const struct target *target)
+{
+	return !target->name || decision->exact_host;
+}
+
 const char *decision_reason(const struct decision *decision)
 {
 	if (decision->guarded)

@@ -29,5 +29,9 @@ void decision_of_request(const struct policy *policy,
 void decision_release(struct decision *decision);
 /* Denied, but only because no rule says anything: a person may be asked. */
 bool decision_may_be_asked(const struct decision *decision);
+/* Where a name leads is decided by the host's proxy, unseen: only a rule for
+ * this very host lets it pass there. */
+bool decision_passes_proxy(const struct decision *decision,
+			   const struct target *target);
 /* Why it is denied, for the log (static). */
 const char *decision_reason(const struct decision *decision);

@@ -322,7 +322,10 @@ void exchange_recheck(struct exchange *exchange)
 		ask_leave(&exchange->waiter);
 		proceed(exchange);
 		http_run(http);
-	} else if (exchange->decision.answer == POLICY_DENY) {
+	} else if (exchange->decision.answer == POLICY_DENY ||
+		   (http_is_by_proxy(http) &&
+		    !decision_passes_proxy(&exchange->decision,
+					   &exchange->target))) {
 		exchange_log(exchange, AUDIT_DENY, "revoked");
 		flow_close(exchange->flow, ECONNREFUSED);
 	}

@@ -235,6 +235,12 @@ void flow_begin(struct flow *flow)
 	flow_peek(flow);
 }
 
+static bool is_by_proxy(const struct flow *flow)
+{
+	return flow->connecting ? connect_is_by_proxy(flow->connecting)
+				: flow->by_proxy;
+}
+
 /* Another policy is in force; the flow has a target. */
 static void recheck_out(struct flow *flow)
 {
@@ -251,8 +257,8 @@ static void recheck_out(struct flow *flow)
 		return;
 	}
 	if (flow->decision.answer != POLICY_ALLOW ||
-	    (flow->by_proxy && flow->target.name &&
-	     !flow->decision.exact_host)) {
+	    (is_by_proxy(flow) &&
+	     !decision_passes_proxy(&flow->decision, &flow->target))) {
 		flow_deny(flow, "revoked");
 		return;
 	}

@@ -134,7 +134,9 @@ void http_find_server(struct http *http)
 	struct exchange *exchange = &http->exchange;
 
 	if (http1_server_is_idle(&http->server) &&
-	    target_same(&http->server_target, &exchange->target)) {
+	    target_same(&http->server_target, &exchange->target) &&
+	    (!http->by_proxy ||
+	     decision_passes_proxy(&exchange->decision, &exchange->target))) {
 		exchange_send(exchange, &http->server.base);
 		return;
 	}
@@ -187,6 +189,12 @@ void http_become_flow(struct http *http)
 	flow->http = NULL;
 	http_free(http);
 	flow_begin(flow);
+}
+
+bool http_is_by_proxy(const struct http *http)
+{
+	return http->connecting ? connect_is_by_proxy(http->connecting)
+				: http->by_proxy;
 }
 
 void http_recheck(struct http *http)

@@ -53,6 +53,8 @@ void http_log_end(struct http *http, const char *reason);
 /* For the exchange. */
 void http_find_server(struct http *http);
 void http_drop_server(struct http *http);
+/* The server is behind the host's proxy, or will be. */
+bool http_is_by_proxy(const struct http *http);
 struct address http_server_address(const struct http *http);
 /* The response to an upgrade was passed on: bytes from now on. */
 void http_become_tunnel(struct http *http);

@@ -17,11 +17,13 @@ A case is TOML:
   verdict = "allow"
   untouched = true                 no origin got a byte
   only = true                      the log has exactly the lines above
+  silent = ["203.0.113.53"]        name servers that never answer
 
 A name in `connect` is first asked for with DNS, as a program would do. Texts
 are Latin-1: "\\u00ff" is the byte 255.
 """
 import json
+import socket
 import ssl
 import subprocess
 import sys
@@ -40,7 +42,10 @@ class Case:
     def __init__(self, world, folder, case):
         self.world, self.folder, self.case = world, str(folder), case
         self.origins = {}
-        self.streams, self.last = {}, None
+        self.streams, self.last, self.many = {}, None, []
+        # Name servers that never answer.
+        self.silent = [world.call(lambda at=at: silent_server(at))
+                       for at in case.get("silent", [])]
         hosts = [[name, address] for name, addresses in case.get("hosts", {}).items()
                  for address in ([addresses] if isinstance(addresses, str) else addresses)]
         settings = {"resolver": {"servers": [], "hosts": hosts}}
@@ -69,6 +74,8 @@ class Case:
             self.net.kill()
             for origin in self.origins.values():
                 origin.stop()
+            for sock in self.silent:
+                sock.close()
             print("log:", *self.net.log(), self.net.stderr(), sep="\n  ")
 
     def do(self, step):
@@ -127,6 +134,25 @@ class Case:
 
     def proxy(self, _, __):
         self.last = self.net.port.open(*PROXY)
+
+    def connect_many(self, count, more):
+        """That many connections; `{}` in `to` is the number of each."""
+        host, _, port = more.pop("to").rpartition(":")
+        self.many = [self.net.port.open(self.address_of(host.format(number)), int(port))
+                     for number in range(count)]
+
+    def refused(self, count, _):
+        """So many of them at once, and no more of them."""
+        def over():
+            return sum(stream.over for stream in self.many)
+        self.net.port.pump(lambda: over() >= count, net_world.WAIT_SECONDS, "refusals")
+        self.address_of("other.example")  # what came meanwhile was read
+        assert over() == count, over()
+
+    def reset_many(self, _, __):
+        for stream in self.many:
+            if not stream.over:
+                stream.close()
 
     def opened(self, _, __):
         self.last.wait_opened()
@@ -250,8 +276,15 @@ class Case:
             assert not touched, touched
 
 
+def silent_server(address):
+    sock = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+    sock.setsockopt(socket.IPPROTO_IP, 15, 1)  # IP_FREEBIND
+    sock.bind((address, 53))
+    return sock
+
+
 STEPS = {name: getattr(Case, name) for name in (
-    "resolve", "dns_hex", "connect", "proxy", "opened", "send", "send_hex", "hello",
+    "resolve", "dns_hex", "connect", "connect_many", "refused", "reset_many", "proxy", "opened", "send", "send_hex", "hello",
     "second_hello", "tls", "expect", "expect_not", "status", "closed", "finish", "reset",
     "rules", "configure", "restart", "wait_log", "received", "not_received", "exactly",
     "ask")}

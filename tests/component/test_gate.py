@@ -10,9 +10,8 @@ import pytest
 import net_case
 
 FOLDER = os.path.join(os.path.dirname(__file__), "gate")
-# BAWN_GATE_ROW=E8: the cases of one row, for tools/mutate.sh.
-ROW = os.environ.get("BAWN_GATE_ROW")
 ROWS = [f"E{number}" for number in range(1, 23)]
+IN_DATA = ROWS[:18]  # these have that many files, the others files or tests
 LEAST = 3  # mechanisms for each row that is bawn-net's
 
 
@@ -25,8 +24,7 @@ CASES = {os.path.basename(path)[:-len(".toml")]: load(path)
          for path in sorted(glob.glob(f"{FOLDER}/*.toml"))}
 
 
-@pytest.mark.parametrize("name", [name for name, case in CASES.items()
-                                  if not ROW or ROW in case["row"].split()])
+@pytest.mark.parametrize("name", CASES)
 def test_case(world, tmp_path, name):
     os.chmod(tmp_path, 0o755)
     net_case.Case(world, tmp_path, CASES[name]).run()
@@ -47,4 +45,5 @@ def in_python(row):
 @pytest.mark.parametrize("row", ROWS)
 def test_each_row_has_several_mechanisms(row):
     found = [name for name, case in CASES.items() if row in case["row"].split()]
-    assert len(found + in_python(row)) >= LEAST, found
+    found += [] if row in IN_DATA else in_python(row)
+    assert len(found) >= LEAST, found

@@ -458,3 +458,22 @@ def test_bytes_behind_the_proxys_answer_are_the_servers(make):
     sock.sendall(b"HTTP/1.1 200 OK\r\n\r\nSSH-2.0-server\r\n")
     stream.expect(b"SSH-2.0-server\r\n")
     sock.close()
+
+
+@pytest.mark.parametrize("port", [22, 80])
+def test_rules_that_change_while_the_proxy_answers(make, port):
+    """Row: E21. Then only a rule for many hosts is left, which passes no proxy."""
+    listener = make.listen("203.0.113.3", 1080)
+    socks = "socks5://203.0.113.3:1080"
+    net = make.net(f"allow good.example:{port}", proxy=proxies(http=socks, https=socks))
+    stream = net.connect(f"good.example:{port}")
+    stream.send(b"GET / HTTP/1.1\r\nHost: good.example\r\n\r\n")
+    sock, _ = listener.accept()
+    sock.settimeout(10)
+    assert sock.recv(3)
+    assert net.rules(f"allow **:{port}") is None
+    with pytest.raises(ConnectionResetError):
+        sock.recv(100)
+    assert stream.wait_closed()
+    net.wait_log({"reason": "revoked", "verdict": "deny"})
+    sock.close()
