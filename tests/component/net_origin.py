@@ -309,7 +309,11 @@ class SecureStream:
         return self.code
 
     def finish(self):
-        self.client.tls.unwrap()
+        try:
+            self.client.tls.unwrap()
+        except ssl.SSLWantReadError:
+            pass  # the other side has not said goodbye yet
+        self.client.flush()
 
     def close(self):
         self.stream.close()
