@@ -66,6 +66,7 @@ void flow_close(struct flow *flow, int code)
 	    flow->server)
 		flow->gate->published.waiting--;
 	flow->state = FLOW_GONE;
+	flow->gate->intercepted -= flow->intercepted;
 	deadline_stop(&flow->deadline);
 	ask_leave(&flow->waiter);
 	connect_cancel(flow->connecting);
@@ -174,6 +175,9 @@ void flow_on_event(struct end *end)
 		/* Logged when the question was put. */
 		if (end->error)
 			flow_close(flow, ECONNRESET);
+		break;
+	case FLOW_SECURING:
+		flow_secure(flow);
 		break;
 	case FLOW_CONNECTING:
 		if (end->error)

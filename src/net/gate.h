@@ -8,6 +8,7 @@
 #include "base/loop.h"
 #include "net/ask.h"
 #include "net/audit.h"
+#include "net/ca.h"
 #include "net/control.h"
 #include "net/deadline.h"
 #include "net/end.h"
@@ -39,6 +40,7 @@ struct gate {
 	struct ends ends;
 	struct resolver *resolver; /* owned */
 	struct trust trust;
+	struct ca ca;
 
 	struct asks asks;
 	struct published published;
@@ -46,6 +48,7 @@ struct gate {
 	struct list flows; /* every connection, see flow.h */
 	uint32_t last_id;  /* of a flow, for the log */
 	unsigned half_open;
+	unsigned intercepted; /* flows */
 
 	/* What is waited for, and how long: limit.h */
 	struct deadlines soon, peek, connect, next_address, linger, socket;

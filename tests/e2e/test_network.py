@@ -435,3 +435,57 @@ def test_two_sandboxes_never_reach_each_other(net, box, own, host):
             assert "mine" not in get(net, own, url), url
     finally:
         net.launcher(box, op="ports", published=[])
+
+
+@pytest.fixture(scope="module")
+def certificate(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("tls")
+    subprocess.run(["openssl", "req", "-x509", "-newkey", "ec", "-pkeyopt",
+                    "ec_paramgen_curve:prime256v1", "-nodes", "-days", "2", "-subj",
+                    "/CN=good.test", "-keyout", f"{folder}/key", "-out", f"{folder}/crt"],
+                   check=True, capture_output=True)
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    context.load_cert_chain(f"{folder}/crt", f"{folder}/key")
+    return context
+
+
+@pytest.fixture(scope="module")
+def base(session, net):
+    """A sandbox with real clients in it."""
+    # In the user namespace of this host, root's template would be nobody's.
+    if not ROOT and os.stat(f"{os.environ['BAWN_TEST_SYSTEM']}/templates").st_uid == 0:
+        pytest.skip("the template is root's, whom a user namespace does not know")
+    name = "t-" + secrets.token_hex(4)
+    options = ("-t", "base", "-m", "1G", "shell", ".")
+    session("create", "--name", name + "x", *options, timeout=300)
+    session.rm(name + "x")
+    net("create", "--name", name, *options, timeout=300)
+    yield name
+    net.rm(name)
+
+
+@pytest.mark.seconds(400)
+def test_real_clients_over_tls_that_is_not_looked_into(net, base, host, certificate):
+    for address in (GOOD, OTHER):
+        host.serve(address, 443, http("over TLS"),
+                   lambda one: certificate.wrap_socket(one, server_side=True))
+    rules(net, base, "allow good.test\n")
+    curl = ("exec", base, "curl", "-sS", "--max-time", "60", "-k")
+    assert net(*curl, "https://good.test/a", timeout=120).out == "over TLS good.test /a\n"
+    assert net(*curl, "http://good.test/b").out == "good good.test /b\n"
+    assert "bad.test is blocked" in net(*curl, "https://bad.test/a").out
+    # The name of one host at the address of another.
+    wrong = net.raw(*curl, "--connect-to", "bad.test:443:good.test:443", "https://bad.test/")
+    assert wrong.code not in (0, 28) and "over TLS" not in wrong.out
+    # The proxy of the gate, for who wants one.
+    proxy = ("--proxy", "http://host.docker.internal:3128")
+    assert net(*curl, *proxy, "https://good.test/c").out == "over TLS good.test /c\n"
+    assert net(*curl, *proxy, "http://good.test/d").out == "good good.test /d\n"
+    assert net.raw(*curl, *proxy, "https://bad.test/").code not in (0, 28)
+    script = ("import urllib.request as r, ssl; c = ssl._create_unverified_context()\n"
+              "print(r.urlopen('https://good.test/f', context=c).read().decode(), end='')\n"
+              "try: r.urlopen('https://bad.test/', context=c)\n"
+              "except OSError as e: print('refused')")
+    assert net("exec", base, "python3", "-c", script).out == "over TLS good.test /f\nrefused\n"
+    assert logged(net, base, name="good.test", protocol="tls")["verdict"] == "allow"
+    assert logged(net, base, name="bad.test", protocol="https")["verdict"] == "deny"
