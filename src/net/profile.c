@@ -53,6 +53,7 @@ static const char *const syscalls[] = {
 	"mremap",
 	"madvise",
 	"mprotect",
+	"mlock", /* what holds a secret */
 	/* ids of questions, keys of TLS; how much memory to sort in */
 	"getrandom",
 	"sysinfo",
