@@ -5,6 +5,7 @@
 #include "base/secret.h"
 
 #include <errno.h>
+#include <malloc.h>
 #include <string.h>
 #include <sys/mman.h>
 
@@ -89,4 +90,11 @@ void secret_wipe_text(char *text)
 {
 	if (text)
 		explicit_bzero(text, strlen(text));
+}
+
+void secret_free_memory(void *memory)
+{
+	if (memory)
+		explicit_bzero(memory, malloc_usable_size(memory));
+	free(memory);
 }

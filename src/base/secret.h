@@ -30,5 +30,7 @@ size_t secret_len(const struct secret *secret);
 /* Wipes what lay elsewhere for a moment; may be NULL with 0. */
 void secret_wipe(void *bytes, size_t len);
 void secret_wipe_text(char *text);
+/* free() that wipes first, all that was allocated; may be NULL. */
+void secret_free_memory(void *memory);
 
 AUTO_DEFINE(secret, struct secret *, secret_free)

@@ -180,6 +180,7 @@ static const char *const syscalls[] = {
 	"mremap",
 	"madvise",
 	"mprotect",
+	"mlock",
 	"eventfd2",
 	/* markers; time */
 	"getrandom",

@@ -73,6 +73,7 @@ static struct sandbox box(void)
 	struct sandbox sandbox = {
 		.folder = open(scratch, O_RDONLY | O_DIRECTORY | O_CLOEXEC),
 		.record = { .name = "box",
+			    .id = "0123",
 			    .agent = "shell",
 			    .ports = { { { "127.0.0.1", 8080, 80 } }, 1 },
 			    .sockets = { { { "/run/none", "/run/b" } }, 1 },
