@@ -15,7 +15,7 @@
 struct error;
 struct secret;
 
-#define SECRET_MAX ((size_t)64 * 1024)
+#define SECRET_MAX ((size_t)512 * 1024)
 
 /*
  * A copy of the bytes, or zeros to be written when bytes is NULL; one NUL
