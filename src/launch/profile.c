@@ -181,6 +181,7 @@ static const char *const syscalls[] = {
 	"madvise",
 	"mprotect",
 	"mlock",
+	"mlock2", /* OpenSSL of bawn-net, for keys */
 	"eventfd2",
 	/* markers; time */
 	"getrandom",

@@ -22,6 +22,7 @@ struct target;
 enum connect_use {
 	CONNECT_BYTES, /* of any protocol */
 	CONNECT_HTTP,  /* plain requests, which a proxy may take as such */
+	CONNECT_HTTPS, /* requests in TLS with a server that proved its name */
 };
 
 struct connected {

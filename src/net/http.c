@@ -39,6 +39,13 @@ void http_drop_server(struct http *http)
 
 void http_free(struct http *http)
 {
+	struct flow *flow = http->flow;
+
+	/* Without a request there was no line yet. */
+	if (!http->heard && flow->protocol == AUDIT_HTTPS)
+		flow_log(flow, flow->refused ? AUDIT_DENY : AUDIT_ALLOW,
+			 flow->refused ? flow->refused
+				       : "the client made no request");
 	http->over = true;
 	http_drop_server(http);
 	exchange_release(&http->exchange);
@@ -141,9 +148,11 @@ void http_find_server(struct http *http)
 	http_drop_server(http);
 	target_release(&http->server_target);
 	target_copy(&exchange->target, &http->server_target);
-	http->connecting = connect_start(http->flow->gate, &exchange->target,
-					 &exchange->decision, CONNECT_HTTP,
-					 on_connected, http);
+	http->connecting = connect_start(
+		http->flow->gate, &exchange->target, &exchange->decision,
+		http->flow->protocol == AUDIT_HTTPS ? CONNECT_HTTPS
+						    : CONNECT_HTTP,
+		on_connected, http);
 	if (!http->connecting)
 		exchange_refuse(exchange,
 				&(struct exchange_refusal){

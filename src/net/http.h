@@ -26,7 +26,8 @@ enum http_mode {
 struct http {
 	struct flow *flow;
 	enum http_mode mode;
-	bool over; /* the flow goes on without it, or not at all */
+	bool heard; /* a request, good or bad */
+	bool over;  /* the flow goes on without it, or not at all */
 	struct http1_client client;
 	struct exchange exchange;
 	struct connecting *connecting; /* owned */
