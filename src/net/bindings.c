@@ -364,19 +364,12 @@ bool binding_header_is_for(const struct binding_header *header,
 		       POLICY_ALLOW;
 }
 
-const struct binding *bindings_same(const struct bindings *bindings,
-				    const struct binding *binding)
+const struct binding *bindings_find(const struct bindings *bindings,
+				    const char *name)
 {
 	for (size_t i = 0; bindings && i < bindings->count; i++) {
-		const struct binding *one = &bindings->list[i];
-
-		if (strcmp(one->name, binding->name) == 0)
-			return one->value && binding->value &&
-					       !strcmp(secret_text(one->value),
-						       secret_text(
-							       binding->value))
-				       ? one
-				       : NULL;
+		if (strcmp(bindings->list[i].name, name) == 0)
+			return &bindings->list[i];
 	}
 	return NULL;
 }

@@ -71,6 +71,6 @@ bool bindings_have_host(const struct bindings *bindings, const char *name,
 /* Does it go into this header there? */
 bool binding_header_is_for(const struct binding_header *header,
 			   const char *name, uint16_t port);
-/* The one of another list that has the same name and value; or NULL. */
-const struct binding *bindings_same(const struct bindings *bindings,
-				    const struct binding *binding);
+/* NULL: there is none; bindings may be NULL. */
+const struct binding *bindings_find(const struct bindings *bindings,
+				    const char *name);

@@ -12,7 +12,7 @@ import net_case
 FOLDER = os.path.join(os.path.dirname(__file__), "gate")
 # BAWN_GATE_ROW=E8: the cases of one row, for tools/mutate.sh.
 ROW = os.environ.get("BAWN_GATE_ROW")
-ROWS = [f"E{number}" for number in range(1, 23)]
+ROWS = [f"E{number}" for number in range(1, 23)] + [f"C{number}" for number in range(1, 6)]
 LEAST = 3  # mechanisms for each row that is bawn-net's
 
 
@@ -37,7 +37,7 @@ def in_python(row):
     found = []
     for path in glob.glob(os.path.join(os.path.dirname(__file__), "test_net*.py")):
         with open(path, encoding="utf-8") as file:
-            for name, rows in re.findall(r'^def (test_\w+)\(.*\n    """Row: ([E0-9 ]+)\.',
+            for name, rows in re.findall(r'^def (test_\w+)\(.*\n    """Row: ([CE0-9 ]+)\.',
                                          file.read(), re.M):
                 if row in rows.split():
                     found.append(name)

@@ -328,17 +328,16 @@ static void a_header_may_be_for_some_hosts_alone(void)
 	CHECK(!strstr(out, "authorization"));
 }
 
-static void the_same_value_of_another_list_is_known(void)
+static void a_secret_is_found_by_its_name(void)
 {
-	AUTO(bindings) struct bindings *a = parse(list_text);
-	AUTO(bindings) struct bindings *b = parse(list_text);
+	AUTO(bindings) struct bindings *list = parse(list_text);
 	AUTO(bindings) struct bindings *none = parse("{\"secrets\": []}");
 
-	REQUIRE(a && b && none);
-	CHECK(bindings_same(b, &a->list[0]) == &b->list[0]);
-	CHECK(!bindings_same(b, &a->list[1]));
-	CHECK(!bindings_same(none, &a->list[0]));
-	CHECK(!bindings_same(NULL, &a->list[0]));
+	REQUIRE(list && none);
+	CHECK(bindings_find(list, "a") == &list->list[0]);
+	CHECK(!bindings_find(list, "A"));
+	CHECK(!bindings_find(none, "a"));
+	CHECK(!bindings_find(NULL, "a"));
 }
 
 int main(void)
@@ -350,6 +349,6 @@ int main(void)
 	RUN(what_may_not_have_it_does_not_get_it);
 	RUN(a_secret_without_a_value_is_missed);
 	RUN(a_header_may_be_for_some_hosts_alone);
-	RUN(the_same_value_of_another_list_is_known);
+	RUN(a_secret_is_found_by_its_name);
 	return DONE();
 }
