@@ -27,8 +27,9 @@ enum {
 
 static int serve(struct server *server, struct error *err)
 {
-	struct loop *loop = loop_new(err);
+	/* Before the loop could take that number. */
 	int runner = fcntl(RUNNER_FD, F_GETFD) < 0 ? -1 : RUNNER_FD;
+	struct loop *loop = loop_new(err);
 
 	if (!loop || server_init(server, loop, CONTROL_FD, runner, err) < 0 ||
 	    server_read_config(server, MESSAGE_FD, err) < 0 ||

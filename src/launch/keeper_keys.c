@@ -207,7 +207,9 @@ int keeper_keys_reload(struct keeper_keys *keys, const json_t *session,
 		return -1;
 	keys->reloading = true;
 	keys->why[0] = '\0';
-	if (keys->keeper.life == KEEPER_IDLE) {
+	if (keys->keeper.life == KEEPER_IDLE ||
+	    keys->keeper.life == KEEPER_GIVEN_UP) {
+		timer_stop(&keys->keeper.retry);
 		begin(keys);
 	} else if (keys->keeper.life == KEEPER_SERVING) {
 		send_session(keys);

@@ -161,10 +161,18 @@ static void on_keeper_lacks(void *ctx, const char *text)
 	tell("lacks", text);
 }
 
-/* The guest is served without secrets too. */
+/* The guest is served without secrets too, and bawn-net waits for none. */
+static void on_keys_failed(void *ctx, const char *text)
+{
+	struct launch *launch = ctx;
+
+	launch->net_keeper.has_keys = false;
+	on_keeper_lacks(ctx, text);
+}
+
 static const struct keeper_ops keys_ops = {
 	.on_change = on_keeper_change,
-	.on_failed = on_keeper_lacks,
+	.on_failed = on_keys_failed,
 	.on_lacks = on_keeper_lacks,
 };
 
