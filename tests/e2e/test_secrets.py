@@ -239,3 +239,26 @@ def test_commands_tell_secrets_and_sandboxes_keep_theirs(session, net, base, hos
         assert len(files - set(glob.glob(f"{net.home}/state/secrets/*.json"))) == 1
     finally:
         net.rm(other)
+
+
+@pytest.mark.seconds(300)
+def test_a_key_for_plain_http_and_a_small_guest(net, host):
+    """By hand only; as an unprivileged user too."""
+    name = net.create("--allow", "good.test")
+    try:
+        get = ("exec", name, "sh", "-c",
+               'wget -q -O - --header "X-Key: $OWN_KEY" http://good.test/p')
+        net("secret", "set", "own", "-", "--sandbox", name, "--host", "good.test",
+            "--header", "X-Key", "--env-var", "OWN_KEY", "--plain-http", input=KEY)
+        host.seen.clear()
+        assert "*" * len(KEY) in net(*get).out
+        assert any(f"X-Key: {KEY}\r\n" in head for head in host.seen)
+        pid = next(pid for pid in children_of(net.supervisor_pid(name))
+                   if command_of(pid) == "bawn-keys")
+        assert status_of(pid)["Seccomp"].strip() == "2"
+        net("secret", "rm", "own", "--sandbox", name)
+        host.seen.clear()
+        assert KEY not in net(*get).out
+        assert host.seen and not any(KEY in head for head in host.seen)
+    finally:
+        net.rm(name)
