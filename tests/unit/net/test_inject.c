@@ -217,6 +217,10 @@ static const struct {
 			"Cookie: session=mine\r\nApi-Key: mine\r\n"),
 	  { SECRET },
 	  { "mine", "Cookie", "Authorization" } },
+	/* of two with one name the first counts */
+	{ HEAD("/v1/x", "x-key: " HOLDER "\r\nX-Key: " HOLDER "\r\n"),
+	  { "x-key: " SECRET "\r\n" },
+	  { "X-Key" } },
 	/* a placeholder twice is none */
 	{ HEAD("/v1/x", "x-key: " HOLDER HOLDER "\r\n"),
 	  { "x-key: " SECRET "\r\n" },
