@@ -10,6 +10,7 @@
 #include "base/error.h"
 #include "base/own.h"
 #include "cli/blocked.h"
+#include "cli/keys.h"
 #include "cli/session.h"
 #include "cli/start.h"
 #include "cli/store.h"
@@ -22,13 +23,16 @@ static int start_and_exec(struct sandbox *sandbox,
 			  const struct session_wish *wish,
 			  const char *const *argv, struct error *err)
 {
+	/* keys go to its launcher, which must be there */
+	bool has_keys = json_array_size(wish->keys) > 0;
+	enum start_wait wait = has_keys ? START_WAIT : START_NO_WAIT;
 	int result;
 
 	for (;;) {
 		AUTO_START struct start start = START_INIT;
 
-		if (start_sandbox(sandbox, NULL, START_NO_WAIT, &start, err) <
-		    0)
+		if (start_sandbox(sandbox, NULL, wait, &start, err) < 0 ||
+		    (has_keys && keys_tell(sandbox, wish->keys, err) < 0))
 			return -1;
 		result = session_exec(sandbox, &start, argv, wish, err);
 		if (result >= 0 || !start_was_ending(sandbox, &start, err))
@@ -39,6 +43,7 @@ static int start_and_exec(struct sandbox *sandbox,
 static int run(const struct options *options, struct error *err)
 {
 	AUTO(json) json_t *variables = json_object();
+	AUTO(json) json_t *keys = NULL;
 	AUTO_SANDBOX struct sandbox sandbox = SANDBOX_INIT;
 	bool interactive = options_flag(options, "interactive");
 	struct session_wish wish = {
@@ -61,6 +66,10 @@ static int run(const struct options *options, struct error *err)
 	if (variables_from_options(variables, options, err) < 0 ||
 	    sandbox_open(options->words[0], &sandbox, err) < 0)
 		return -1;
+	keys = keys_session(&sandbox, options, variables, err);
+	if (!keys)
+		return -1;
+	wish.keys = keys;
 	mark = blocked_begin(&sandbox);
 	result = start_and_exec(&sandbox, &wish,
 				(const char *const *)options->rest, err);

@@ -17,6 +17,7 @@
 #include "cli/clone.h"
 #include "cli/create.h"
 #include "cli/guard.h"
+#include "cli/keys.h"
 #include "cli/plan.h"
 #include "cli/policy_say.h"
 #include "cli/progress_view.h"
@@ -39,10 +40,12 @@ struct ready {
 	struct plan plan; /* filled when the sandbox is new */
 	struct sandbox sandbox;
 	struct created created;
+	json_t *keys; /* of the caller's environment, for this session */
 };
 
 static void ready_release(struct ready *ready)
 {
+	json_decref(ready->keys);
 	sandbox_close(&ready->sandbox);
 	plan_release(&ready->plan);
 	request_release(&ready->request);
@@ -76,14 +79,12 @@ static int add_variables(const struct sandbox *sandbox, json_t *given,
 	return variables_save(sandbox->folder, own, err);
 }
 
-static int get_ready(const struct options *options, struct ready *ready,
-		     struct error *err)
+static int find_or_make(const struct options *options, json_t *variables,
+			struct ready *ready, struct error *err)
 {
-	AUTO(json) json_t *variables = json_object();
 	int found;
 
-	if (variables_from_options(variables, options, err) < 0 ||
-	    store_open(&ready->store, err) < 0 ||
+	if (store_open(&ready->store, err) < 0 ||
 	    request_parse(options, &ready->store, &ready->request, err) < 0)
 		return -1;
 	found = request_find(&ready->request, &ready->store, &ready->sandbox,
@@ -101,6 +102,22 @@ static int get_ready(const struct options *options, struct ready *ready,
 			return 0;
 	}
 	return add_variables(&ready->sandbox, variables, err);
+}
+
+static int get_ready(const struct options *options, struct ready *ready,
+		     struct error *err)
+{
+	AUTO(json) json_t *variables = json_object();
+	AUTO(json) json_t *given = NULL;
+
+	if (variables_from_options(variables, options, err) < 0 ||
+	    find_or_make(options, variables, ready, err) < 0)
+		return -1;
+	given = variables_load(ready->sandbox.folder, err);
+	if (!given)
+		return -1;
+	ready->keys = keys_session(&ready->sandbox, options, given, err);
+	return ready->keys ? 0 : -1;
 }
 
 /* What is shared although the user did not name it. */
@@ -141,7 +158,13 @@ static int start_ready(struct ready *ready, enum start_wait wait,
 {
 	struct plan *plan = ready->created.is_new ? &ready->plan : NULL;
 
-	return start_sandbox(&ready->sandbox, plan, wait, start, err);
+	bool has_keys = json_array_size(ready->keys) > 0;
+
+	/* keys go to its launcher, which must be there */
+	if (start_sandbox(&ready->sandbox, plan, has_keys ? START_WAIT : wait,
+			  start, err) < 0)
+		return -1;
+	return has_keys ? keys_tell(&ready->sandbox, ready->keys, err) : 0;
 }
 
 /* One that cannot have its clone is of no use. */
@@ -164,6 +187,7 @@ static int attach(struct ready *ready, const struct options *options,
 	bool terminal = isatty(0) && isatty(1);
 	AUTO_START struct start start = START_INIT;
 	struct session_wish wish = { .tty = terminal || detach,
+				     .keys = ready->keys,
 				     .forward_stdin = !detach,
 				     .detach = detach,
 				     .named_agent =

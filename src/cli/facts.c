@@ -14,6 +14,7 @@
 #include "base/own.h"
 #include "base/text.h"
 #include "cli/files_config.h"
+#include "cli/keys.h"
 #include "cli/policy_set.h"
 #include "cli/store.h"
 #include "cli/table.h"
@@ -269,7 +270,7 @@ json_t *facts_all(const struct sandbox *sandbox,
 	json_object_set_new(facts, "policy", policy_json(sandbox));
 	json_object_set_new(facts, "sockets",
 			    socket_list_encode(&record->sockets));
-	json_object_set_new(facts, "secrets", json_array());
+	json_object_set_new(facts, "secrets", keys_names(sandbox));
 	json_object_set_new(facts, "checkpoints", json_array());
 	json_object_set_new(facts, "env", masked_env(sandbox));
 	json_object_set_new(facts, "remove_at_end",

@@ -13,6 +13,7 @@
 #include "base/error.h"
 #include "base/mem.h"
 #include "base/own.h"
+#include "cli/keys.h"
 #include "cli/policy_set.h"
 #include "cli/socket_probe.h"
 #include "cli/store.h"
@@ -83,20 +84,10 @@ static int check_hook(const char *path, const struct stat *st,
 	return 0;
 }
 
-static json_t *hook_json(struct error *err)
+json_t *net_config_hook_env(void)
 {
-	AUTO_FREE char *path =
-		paths_of(PATHS_CONFIG, NET_CONFIG_HOOK_FILE, err);
-	json_t *env;
-	struct stat st;
+	json_t *env = json_array();
 
-	if (!path)
-		return NULL;
-	if (stat(path, &st) < 0)
-		return json_null();
-	if (check_hook(path, &st, err) < 0)
-		return NULL;
-	env = json_array();
 	for (size_t i = 0; i < ARRAY_SIZE(hook_variables); i++) {
 		const char *value = getenv(hook_variables[i]);
 		AUTO_FREE char *text = NULL;
@@ -107,7 +98,23 @@ static json_t *hook_json(struct error *err)
 		/* One that is not UTF-8 is left out. */
 		json_array_append_new(env, json_string(text));
 	}
-	return json_pack("{s:s, s:o}", "path", path, "env", env);
+	return env;
+}
+
+static json_t *hook_json(struct error *err)
+{
+	AUTO_FREE char *path =
+		paths_of(PATHS_CONFIG, NET_CONFIG_HOOK_FILE, err);
+	struct stat st;
+
+	if (!path)
+		return NULL;
+	if (stat(path, &st) < 0)
+		return json_null();
+	if (check_hook(path, &st, err) < 0)
+		return NULL;
+	return json_pack("{s:s, s:o}", "path", path, "env",
+			 net_config_hook_env());
 }
 
 json_t *net_config_make(const struct sandbox *sandbox, struct error *err)
@@ -135,7 +142,7 @@ json_t *net_config_start(const struct sandbox *sandbox, struct error *err)
 {
 	const struct socket_list *sockets = &sandbox->record.sockets;
 	AUTO(json) json_t *net = net_config_make(sandbox, err);
-	json_t *hook;
+	json_t *hook, *keys;
 
 	if (!net)
 		return NULL;
@@ -147,6 +154,10 @@ json_t *net_config_start(const struct sandbox *sandbox, struct error *err)
 	if (!hook)
 		return NULL;
 	json_object_set_new(net, "hook", hook);
+	keys = keys_settings(sandbox, err);
+	if (!keys)
+		return NULL;
+	json_object_set_new(net, "keys", keys);
 	if (json_object_set_new(net, "proxy", net_config_proxy(getenv)) < 0) {
 		error_set(err, EILSEQ, "a proxy variable");
 		return NULL;

@@ -22,6 +22,9 @@ json_t *net_config_make(const struct sandbox *sandbox, struct error *err);
 /* For a start. A socket on which Docker answers is an error. */
 json_t *net_config_start(const struct sandbox *sandbox, struct error *err);
 
+/* "KEY=VALUE" of what a program of the user's gets to know. */
+json_t *net_config_hook_env(void);
+
 /*
  * {"http", "https", "no_proxy"} of variables as curl reads them; get is
  * getenv(), or a test's.

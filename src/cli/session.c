@@ -76,8 +76,8 @@ static int run(const struct sandbox *sandbox, struct start *start,
 	       struct error *err)
 {
 	AUTO(variables)
-	char **env =
-		variables_of_session(sandbox, wish->tty, wish->variables, err);
+	char **env = variables_of_session(sandbox, wish->tty, wish->keys,
+					  wish->variables, err);
 
 	AUTO_FREE char *workspace = workspace_folder(sandbox);
 

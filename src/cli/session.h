@@ -15,8 +15,9 @@ struct start;
 
 struct session_wish {
 	const json_t *variables; /* of this session alone; may be NULL */
-	const char *user;        /* NULL: agent */
-	const char *folder;      /* NULL: the workspace */
+	const json_t *keys; /* keys of this session (keys.h); may be NULL */
+	const char *user;   /* NULL: agent */
+	const char *folder; /* NULL: the workspace */
 	bool tty, forward_stdin, detach;
 	bool named_agent; /* by the user: not the image's own command */
 	const struct relay_filter *filter; /* of its output; may be NULL */

@@ -18,8 +18,10 @@
 #include "base/own.h"
 #include "base/text.h"
 #include "cli/image_command.h"
+#include "cli/keys.h"
 #include "cli/options.h"
 #include "cli/store.h"
+#include "state/services.h"
 
 #define FILE_MAX (256u * 1024)
 #define VARIABLES_MAX 2048
@@ -93,6 +95,13 @@ static int check_key(const char *text, size_t len, struct error *err)
 	return options_usage(err, "\"%s\" is no name of a variable", shown);
 }
 
+static bool is_bound(const char *key)
+{
+	AUTO(json) json_t *services = services_load(NULL);
+
+	return services && services_of_variable(services, key);
+}
+
 int variables_add(json_t *variables, const char *text, struct error *err)
 {
 	const char *equals = strchr(text, '=');
@@ -106,7 +115,7 @@ int variables_add(json_t *variables, const char *text, struct error *err)
 		return error_set(err, E2BIG, "variables");
 	key = xstrndup(text, len);
 	value = equals ? equals + 1 : getenv(key);
-	if (!value)
+	if (!value || (!equals && is_bound(key)))
 		return 0;
 	if (json_object_set_new(variables, key, json_string(value)) < 0)
 		return error_set(err, 0, "variable %s: its value is not UTF-8",
@@ -155,9 +164,11 @@ int variables_from_options(json_t *variables, const struct options *options,
 }
 
 char **variables_of_session(const struct sandbox *sandbox, bool tty,
-			    const json_t *extra, struct error *err)
+			    const json_t *session, const json_t *extra,
+			    struct error *err)
 {
 	AUTO(json) json_t *all = json_object();
+	AUTO(json) json_t *bindings = keys_bindings(sandbox, session, err);
 	AUTO(json) json_t *own = variables_load(sandbox->folder, err);
 	AUTO_IMAGE_COMMAND struct image_command image = { .is_agent = false };
 	const char *term = getenv("TERM"), *key;
@@ -165,7 +176,8 @@ char **variables_of_session(const struct sandbox *sandbox, bool tty,
 	char **list;
 	size_t n = 0;
 
-	if (!own || image_command_load(sandbox->folder, &image, err) < 0)
+	if (!own || !bindings ||
+	    image_command_load(sandbox->folder, &image, err) < 0)
 		return NULL;
 	image_command_variables(&image, all);
 	json_object_set_new(all, "SANDBOX_NAME",
@@ -178,6 +190,7 @@ char **variables_of_session(const struct sandbox *sandbox, bool tty,
 			json_string(sandbox->record.shares.items[0].guest));
 	if (tty && term && *term)
 		json_object_set_new(all, "TERM", json_string(term));
+	keys_add_variables(bindings, all);
 	json_object_update(all, own);
 	if (extra)
 		json_object_update(all, (json_t *)extra);

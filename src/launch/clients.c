@@ -13,6 +13,7 @@
 #include "base/log.h"
 #include "base/mem.h"
 #include "base/own.h"
+#include "base/secret.h"
 #include "ipc/control.h"
 #include "launch/keeper_files.h"
 #include "launch/keeper_net.h"
@@ -34,6 +35,9 @@ static void drop(struct client *client)
 	loop_del(&client->source);
 	timer_stop(&client->timeout);
 	close(client->source.fd);
+	json_decref(client->bound);
+	/* It may hold keys of a session. */
+	secret_wipe(client->in.data, client->in.len);
 	buffer_release(&client->in);
 	loop_defer_free(clients->loop, client);
 }
@@ -166,6 +170,7 @@ static void on_request(struct client *client, json_t *json)
 		{ "mark", handle_mark },
 		{ "net", client_net },
 		{ "ports", client_ports },
+		{ "keys", client_keys },
 		{ "asks", client_asks },
 		{ "ask-answer", client_ask_answer },
 		{ "watch-asks", client_watch_asks },
@@ -309,6 +314,8 @@ void clients_keeper_changed(struct clients *clients)
 		else if (client && (client->waits_for == WAITS_FOR_NET ||
 				    client->waits_for == WAITS_FOR_PORTS))
 			client_net_changed(client);
+		else if (client && client->waits_for == WAITS_FOR_KEYS)
+			client_keys_changed(client);
 	}
 }
 

@@ -15,6 +15,7 @@
 struct ask;
 struct error;
 struct keeper_files;
+struct keeper_keys;
 struct keeper_net;
 
 #define CLIENTS_MAX 64
@@ -25,6 +26,7 @@ struct clients {
 	struct loop *loop;          /* borrowed */
 	struct keeper_files *files; /* borrowed */
 	struct keeper_net *net;     /* borrowed */
+	struct keeper_keys *keys;   /* borrowed */
 	struct source listener;
 	struct client *list[CLIENTS_MAX];
 };

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * clients_internal.h - between clients.c and clients_net.c
+ * clients_internal.h - between clients.c, clients_keys.c and clients_net.c
  */
 #pragma once
 
@@ -19,6 +19,7 @@ enum waits_for {
 	WAITS_FOR_NET,   /* new settings */
 	WAITS_FOR_PORTS, /* the same, and the list of ports is the answer */
 	WAITS_FOR_RULE,
+	WAITS_FOR_KEYS,
 	WAITS_FOR_ASKS, /* until it goes */
 };
 
@@ -29,6 +30,7 @@ struct client {
 	struct timer timeout;
 	enum waits_for waits_for;
 	char rule[ASK_RULE_SIZE]; /* of WAITS_FOR_RULE */
+	json_t *bound;            /* owned; of WAITS_FOR_KEYS */
 };
 
 /* Takes the reference; the client is gone afterwards. */
@@ -47,5 +49,8 @@ void client_ports(struct client *client, json_t *json);
 void client_asks(struct client *client, json_t *json);
 void client_ask_answer(struct client *client, json_t *json);
 void client_watch_asks(struct client *client, json_t *json);
+/* Requests about secrets. */
+void client_keys(struct client *client, json_t *json);
+void client_keys_changed(struct client *client);
 /* Something has changed for one that waits for new settings. */
 void client_net_changed(struct client *client);

@@ -2,11 +2,12 @@
 /*
  * keeper.h - keeps the programs running that serve a guest's ports
  *
- * bawn-files and bawn-net are rows of one table (keeper_files.c, keeper_net.c);
- * what they have in common is here: how they are started, how often they are
- * tried again, what becomes of their last words, and the markers. A program
- * that dies is started again with the marker that the guest waits for. One that
- * cannot even begin is not tried again and again: the user is told.
+ * bawn-files, bawn-net and bawn-keys are rows of one table (keeper_files.c,
+ * keeper_net.c, keeper_keys.c); what they have in common is here: how they are
+ * started, how often they are tried again, what becomes of their last words,
+ * and the markers. A program that dies is started again with the marker that
+ * the guest waits for. One that cannot even begin is not tried again and again:
+ * the user is told.
  *
  * Markers: the guest knows the one that the last WELCOME announced. The program
  * says `welcomed` when it has sent that; until then the old one stays right.
@@ -26,7 +27,7 @@ struct keeper;
 #define KEEPER_MARKER_BYTES 32
 #define KEEPER_DEATHS_MAX 10
 #define KEEPER_LINE_MAX 512
-#define KEEPER_EXTRA 2
+#define KEEPER_EXTRA 3
 
 /* Numbers in the child, from 6 on the row's own. */
 enum keeper_fd {
@@ -58,7 +59,8 @@ struct keeper_row {
 	int (*prepare)(void *ctx, struct error *err);
 	/* The start message without the markers; caller owns it. */
 	json_t *(*message)(struct keeper *keeper);
-	/* Descriptors from KEEPER_FD_EXTRA on; the caller closes them. */
+	/* Descriptors from KEEPER_FD_EXTRA on, those that stay -1 are not
+	 * there; the caller closes them. */
 	int (*open_extra)(struct keeper *keeper, int extra[KEEPER_EXTRA],
 			  struct error *err);
 	/* Takes what is there from keeper->control; false: nothing is now. */
@@ -93,9 +95,9 @@ struct keeper {
 	char refused[KEEPER_LINE_MAX]; /* why new settings were taken back */
 
 	/* for rows */
-	struct loop *loop;     /* borrowed */
-	int port, folder;      /* borrowed: host's end; the sandbox's folder */
-	json_t *settings;      /* owned; NULL: nothing to serve */
+	struct loop *loop; /* borrowed */
+	int port, folder;  /* borrowed: host's end or -1; sandbox's folder */
+	json_t *settings;  /* owned; NULL: nothing to serve */
 	json_t *settings_back; /* owned: those before, until the new ones work
 				*/
 	bool welcomed;

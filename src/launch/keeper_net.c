@@ -62,6 +62,7 @@ static json_t *message(struct keeper *keeper)
 
 	json_object_set_new(json, "sandbox", json_string(net->sandbox));
 	json_object_set_new(json, "uid", json_integer(net->uid));
+	json_object_set_new(json, "keys", json_boolean(net->has_keys));
 	json_object_set_new(json, "ca", net_files_authority(net->files));
 	return json;
 }
@@ -69,11 +70,17 @@ static json_t *message(struct keeper *keeper)
 static int open_extra(struct keeper *keeper, int extra[KEEPER_EXTRA],
 		      struct error *err)
 {
+	int ends[2];
+
 	extra[0] = net_files_names(of(keeper)->files, err);
 	if (extra[0] < 0)
 		return -1;
 	extra[1] = net_files_log(of(keeper)->files, err);
-	return extra[1] < 0 ? -1 : 0;
+	if (extra[1] < 0 || packet_pair(ends, err) < 0)
+		return -1;
+	extra[2] = ends[0];
+	of(keeper)->on_keys(keeper->ctx, ends[1]);
+	return 0;
 }
 
 /*

@@ -21,7 +21,10 @@ struct keeper_net {
 	struct published published;
 	struct questions questions;
 	const char *sandbox; /* borrowed: its name */
-	uid_t uid;           /* that it takes when we are root; 0: none */
+	bool has_keys;       /* a list of secrets comes first */
+	/* Takes the other end of a new process's socket for secrets. */
+	void (*on_keys)(void *ctx, int fd);
+	uid_t uid; /* that it takes when we are root; 0: none */
 
 	/* private */
 	int files; /* owned: the folder net/ */

@@ -57,24 +57,31 @@ static int message_file(struct keeper *keeper, struct error *err)
 	return TAKE_FD(fd);
 }
 
+static void add_fd(struct child_fd *fds, size_t *count, int from, int to)
+{
+	if (from >= 0)
+		fds[(*count)++] = (struct child_fd){ from, to };
+}
+
 static int spawn(struct keeper *keeper, int control, int errors,
 		 const int extra[KEEPER_EXTRA], struct error *err)
 {
 	AUTO_FREE char *path = paths_helper(keeper->row->program, err);
 	AUTO_CLOSE int message = message_file(keeper, err);
 	const char *argv[] = { keeper->row->program, NULL };
-	const struct child_fd fds[] = {
-		{ errors, KEEPER_FD_ERRORS },
-		{ keeper->port, KEEPER_FD_PORT },
-		{ message, KEEPER_FD_MESSAGE },
-		{ control, KEEPER_FD_CONTROL },
-		{ extra[0], KEEPER_FD_EXTRA },
-		{ extra[1], KEEPER_FD_EXTRA + 1 },
-	};
+	struct child_fd fds[KEEPER_FD_EXTRA + KEEPER_EXTRA];
+	size_t count = 0;
+
+	add_fd(fds, &count, errors, KEEPER_FD_ERRORS);
+	add_fd(fds, &count, keeper->port, KEEPER_FD_PORT);
+	add_fd(fds, &count, message, KEEPER_FD_MESSAGE);
+	add_fd(fds, &count, control, KEEPER_FD_CONTROL);
+	for (int i = 0; i < KEEPER_EXTRA; i++)
+		add_fd(fds, &count, extra[i], KEEPER_FD_EXTRA + i);
 	const struct child_spec spec = { .path = path,
 					 .argv = argv,
 					 .fds = fds,
-					 .fd_count = ARRAY_SIZE(fds),
+					 .fd_count = count,
 					 .flags = CHILD_DIE_WITH_US |
 						  CHILD_NULL_STDIO,
 					 .prepare = keeper->row->prepare };
@@ -87,7 +94,7 @@ static int spawn(struct keeper *keeper, int control, int errors,
 static int spawn_with_extra(struct keeper *keeper, int control, int errors,
 			    struct error *err)
 {
-	int extra[KEEPER_EXTRA] = { -1, -1 };
+	int extra[KEEPER_EXTRA] = { -1, -1, -1 };
 	int result = keeper->row->open_extra(keeper, extra, err);
 
 	if (result == 0)

@@ -10,7 +10,7 @@
  *
  * What wakes the loop:
  *   supervisor        end of file: the sandbox is gone       below
- *   bawn-files, bawn-net: what they say, errors, exit        keeper.c
+ *   bawn-files, bawn-net, bawn-keys: what they say, exit     keeper.c
  *   launch socket, launch client                             clients.c
  *   resolver files, addresses: the host's network            host_facts.c
  *   named socket: one that is asked what it is               named_sockets.c
@@ -38,10 +38,12 @@
 #include "ipc/control.h"
 #include "launch/clients.h"
 #include "launch/keeper_files.h"
+#include "launch/keeper_keys.h"
 #include "launch/keeper_net.h"
 #include "launch/net_settings.h"
 #include "launch/profile.h"
 #include "launch/removal.h"
+#include "state/secret_store.h"
 
 enum {
 	CHANNEL_FD = 3,
@@ -67,6 +69,7 @@ struct launch {
 	struct timer last_words;
 	struct keeper_files files_keeper;
 	struct keeper_net net_keeper;
+	struct keeper_keys keys_keeper;
 	struct clients clients;
 	bool ending;
 };
@@ -134,7 +137,8 @@ static void tell(const char *word, const char *text)
 static void finish_if_done(struct launch *launch)
 {
 	if (launch->ending && !keeper_runs(&launch->files_keeper.keeper) &&
-	    !keeper_runs(&launch->net_keeper.keeper))
+	    !keeper_runs(&launch->net_keeper.keeper) &&
+	    !keeper_runs(&launch->keys_keeper.keeper))
 		loop_stop(launch->loop);
 }
 
@@ -155,6 +159,28 @@ static void on_keeper_lacks(void *ctx, const char *text)
 {
 	log_warn("%s", text);
 	tell("lacks", text);
+}
+
+/* The guest is served without secrets too, and bawn-net waits for none. */
+static void on_keys_failed(void *ctx, const char *text)
+{
+	struct launch *launch = ctx;
+
+	launch->net_keeper.has_keys = false;
+	on_keeper_lacks(ctx, text);
+}
+
+static const struct keeper_ops keys_ops = {
+	.on_change = on_keeper_change,
+	.on_failed = on_keys_failed,
+	.on_lacks = on_keeper_lacks,
+};
+
+static void on_keys(void *ctx, int fd)
+{
+	struct launch *launch = ctx;
+
+	keeper_keys_use_net(&launch->keys_keeper, fd);
 }
 
 static const struct keeper_ops keeper_ops = {
@@ -232,6 +258,8 @@ static void on_channel(struct source *source, uint32_t events)
 	launch->ending = true;
 	keeper_end(&launch->files_keeper.keeper);
 	keeper_end(&launch->net_keeper.keeper);
+	keeper_end(&launch->keys_keeper.keeper);
+	keeper_kill(&launch->keys_keeper.keeper);
 	timer_start(launch->loop, &launch->last_words, LAST_WORDS_MS);
 	finish_if_done(launch);
 }
@@ -244,10 +272,18 @@ static void open_log(const struct launch *launch)
 	log_level_set(LOG_LEVEL_INFO);
 }
 
+static json_t *keys_settings(const struct launch *launch)
+{
+	json_t *settings = json_object_get(launch->net, "keys");
+
+	return settings ? json_incref(settings) : json_null();
+}
+
 static int open_keepers(struct launch *launch, struct error *err)
 {
 	struct keeper_files *files = &launch->files_keeper;
 	struct keeper_net *net = &launch->net_keeper;
+	struct keeper_keys *keys = &launch->keys_keeper;
 
 	net->sandbox = launch->name;
 	net->uid = launch->uid;
@@ -256,8 +292,14 @@ static int open_keepers(struct launch *launch, struct error *err)
 	if (keeper_files_init(files, launch->loop, PORT_FD, launch->folder,
 			      launch->marker, err) < 0 ||
 	    keeper_net_init(net, launch->loop, NET_PORT_FD, launch->folder,
-			    launch->marker, err) < 0)
+			    launch->marker, err) < 0 ||
+	    keeper_keys_init(keys, launch->loop, launch->folder,
+			     keys_settings(launch), err) < 0)
 		return -1;
+	keys->expected = &net->has_keys;
+	keys->keeper.ops = &keys_ops;
+	keys->keeper.ctx = launch;
+	net->on_keys = on_keys;
 	files->on_mark = on_mark;
 	files->keeper.ops = net->keeper.ops = &keeper_ops;
 	files->keeper.ctx = net->keeper.ctx = launch;
@@ -289,7 +331,8 @@ static int prepare(struct launch *launch, struct error *err)
 		return -1;
 	launch->clients = (struct clients){ .loop = launch->loop,
 					    .files = &launch->files_keeper,
-					    .net = &launch->net_keeper };
+					    .net = &launch->net_keeper,
+					    .keys = &launch->keys_keeper };
 	return clients_open(&launch->clients, TAKE_FD(listener), err);
 }
 
@@ -321,6 +364,7 @@ static int run(struct launch *launch, struct error *err)
 	if (json_is_object(launch->files))
 		keeper_serve(&launch->files_keeper.keeper,
 			     TAKE_PTR(launch->files));
+	keeper_keys_serve(&launch->keys_keeper);
 	if (launch->net)
 		keeper_net_serve(&launch->net_keeper, TAKE_PTR(launch->net));
 	return loop_run(launch->loop, err);
@@ -334,6 +378,8 @@ int main(void)
 	log_identity("bawn-launch", NULL);
 	signal(SIGPIPE, SIG_IGN);
 	umask(077);
+	/* Keys of a session pass through here. */
+	secret_store_wipe_json();
 	for (int fd = CHANNEL_FD; fd <= NET_PORT_FD; fd++)
 		fcntl(fd, F_SETFD, FD_CLOEXEC);
 	if (chdir("/") < 0)
@@ -346,6 +392,7 @@ int main(void)
 	clients_close(&launch.clients);
 	keeper_files_release(&launch.files_keeper);
 	keeper_net_release(&launch.net_keeper);
+	keeper_keys_release(&launch.keys_keeper);
 	if (launch.remove_at_end)
 		removal_of_sandbox(launch.folder, launch.path, launch.name);
 	return 0;

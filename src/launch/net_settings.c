@@ -45,28 +45,55 @@ static int check_proxy(json_t *proxy, struct error *err)
 	return 0;
 }
 
+static int check_env(const json_t *env, const char *what, struct error *err)
+{
+	json_t *one;
+	size_t i;
+
+	json_array_foreach(env, i, one)
+	{
+		const char *text = json_string_value(one);
+
+		if (!text || !strchr(text, '='))
+			return error_set(err, 0, "net: %s: env", what);
+	}
+	return json_is_array(env) ? 0 : error_set(err, 0, "net: %s: env", what);
+}
+
 static int check_hook(json_t *hook, struct error *err)
 {
 	const char *path;
-	json_t *env, *one;
 	json_error_t why;
-	size_t i;
+	json_t *env;
 
 	if (json_is_null(hook))
 		return 0;
 	if (json_unpack_ex(hook, &why, JSON_STRICT, "{s:s, s:o}", "path", &path,
 			   "env", &env) < 0)
 		return error_set(err, 0, "net: hook: %s", why.text);
-	json_array_foreach(env, i, one)
-	{
-		const char *text = json_string_value(one);
+	if (path[0] != '/')
+		return error_set(err, 0, "net: hook: path");
+	return check_env(env, "hook", err);
+}
 
-		if (!text || !strchr(text, '='))
-			return error_set(err, 0, "net: hook: env");
-	}
-	return json_is_array(env) && path[0] == '/'
-		       ? 0
-		       : error_set(err, 0, "net: hook: path or env");
+static int check_keys(json_t *keys, struct error *err)
+{
+	const char *store, *scope, *services, *services_d;
+	int secrets, commands;
+	json_error_t why;
+	json_t *env;
+
+	if (json_is_null(keys))
+		return 0;
+	if (json_unpack_ex(keys, &why, JSON_STRICT,
+			   "{s:s, s:s, s:s, s:s, s:b, s:b, s:o}", "store",
+			   &store, "scope", &scope, "services", &services,
+			   "services_d", &services_d, "secrets", &secrets,
+			   "commands", &commands, "env", &env) < 0)
+		return error_set(err, 0, "net: keys: %s", why.text);
+	if (store[0] != '/' || services[0] != '/' || services_d[0] != '/')
+		return error_set(err, 0, "net: keys: a path");
+	return check_env(env, "keys", err);
 }
 
 static int check_lists(const json_t *settings, struct error *err)
@@ -98,7 +125,7 @@ json_t *net_settings_check(const json_t *given, const json_t *old,
 			   struct error *err)
 {
 	AUTO(json) json_t *settings = json_copy((json_t *)given);
-	json_t *policy, *published, *sockets, *proxy, *hook;
+	json_t *policy, *published, *sockets, *proxy, *hook, *keys;
 	const char *preset;
 	json_error_t why;
 	json_int_t ask_ms;
@@ -106,11 +133,12 @@ json_t *net_settings_check(const json_t *given, const json_t *old,
 	inherit(settings, old, "proxy",
 		json_pack("{s:n, s:n, s:n}", "http", "https", "no_proxy"));
 	inherit(settings, old, "hook", json_null());
+	inherit(settings, old, "keys", json_null());
 	if (json_unpack_ex(settings, &why, JSON_STRICT,
-			   "{s:o, s:s, s:I, s:o, s:o, s:o, s:o}", "policy",
+			   "{s:o, s:s, s:I, s:o, s:o, s:o, s:o, s:o}", "policy",
 			   &policy, "preset", &preset, "ask_ms", &ask_ms,
 			   "proxy", &proxy, "published", &published, "sockets",
-			   &sockets, "hook", &hook) < 0) {
+			   &sockets, "hook", &hook, "keys", &keys) < 0) {
 		error_set(err, 0, "net: %s", why.text);
 		return NULL;
 	}
@@ -120,7 +148,8 @@ json_t *net_settings_check(const json_t *given, const json_t *old,
 		return NULL;
 	}
 	if (check_sources(policy, err) < 0 || check_proxy(proxy, err) < 0 ||
-	    check_hook(hook, err) < 0 || check_lists(settings, err) < 0)
+	    check_hook(hook, err) < 0 || check_keys(keys, err) < 0 ||
+	    check_lists(settings, err) < 0)
 		return NULL;
 	return TAKE_PTR(settings);
 }

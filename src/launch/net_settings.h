@@ -17,9 +17,9 @@ struct error;
 #define NET_SETTINGS_SOURCES_MAX 64
 
 /*
- * Strict. `proxy` and `hook` that are missing are taken from old, which may be
- * NULL: then there is none. Rules are bawn-net's to judge. Caller owns what is
- * returned; NULL with what is wrong.
+ * Strict. `proxy`, `hook` and `keys` that are missing are taken from old, which
+ * may be NULL: then there is none. Rules are bawn-net's to judge. Caller owns
+ * what is returned; NULL with what is wrong.
  */
 json_t *net_settings_check(const json_t *given, const json_t *old,
 			   struct error *err);

@@ -233,6 +233,7 @@ static int read_start(json_t *json, struct config *config, struct error *err)
 		return refuse(err, "the start is malformed");
 	config->sandbox = xstrdup(sandbox);
 	config->uid = (uid_t)uid;
+	config->has_keys = json_is_true(json_object_get(json, "keys"));
 	if (read_marker(next, config->next_marker, err) < 0 ||
 	    read_ca(json_object_get(json, "ca"), config, err) < 0)
 		return -1;
@@ -256,7 +257,7 @@ static const struct key {
 
 static const char *const plain_keys[] = { "preset", "ask_ms" };
 static const char *const start_keys[] = { "sandbox", "marker", "next_marker",
-					  "uid", "ca" };
+					  "uid",     "ca",     "keys" };
 
 static bool has_word(const char *const *list, size_t count, const char *word)
 {

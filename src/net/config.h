@@ -12,7 +12,8 @@
  *   "sockets": [paths in the guest]
  * and at the start also
  *   "sandbox": NAME, "marker": HEX|null, "next_marker": HEX, "uid": N,
- *   "ca": {"certificate": PEM, "key": PEM} or null or left out
+ *   "ca": {"certificate": PEM, "key": PEM} or null or left out,
+ *   "keys": true when bawn-keys has secrets (keys.h), or left out
  *
  * A config is read whole or not at all, and never changed afterwards.
  */
@@ -58,7 +59,8 @@ struct config {
 	char *sandbox; /* owned */
 	bool has_marker;
 	uint8_t marker[NET_MARKER_BYTES], next_marker[NET_MARKER_BYTES];
-	uid_t uid; /* 0: none given */
+	uid_t uid;     /* 0: none given */
+	bool has_keys; /* a list of secrets comes before anything else */
 	/* owned; NULL: nothing can be intercepted */
 	char *ca_certificate, *ca_key;
 };

@@ -55,6 +55,7 @@ struct end {
 	bool connected;      /* a socket that is being connected is not */
 	bool eof;            /* nothing follows what can be looked at */
 	bool finished;       /* end_finish() was called */
+	bool verified;       /* TLS: the server proved its name, see trust.h */
 	int error;           /* errno: gone both ways, close it */
 	const char *problem; /* more about an error (static), or NULL */
 };

@@ -160,6 +160,15 @@ static void fail(struct end_tls *self)
 	ERR_clear_error();
 }
 
+/* Asked of what was done, not of what was meant to be done. */
+static bool is_verified(SSL *ssl)
+{
+	return !SSL_is_server(ssl) &&
+	       (SSL_get_verify_mode(ssl) & SSL_VERIFY_PEER) &&
+	       SSL_get_verify_result(ssl) == X509_V_OK &&
+	       SSL_get0_peername(ssl) != NULL;
+}
+
 static void shake_hands(struct end_tls *self)
 {
 	int result;
@@ -167,10 +176,12 @@ static void shake_hands(struct end_tls *self)
 	ERR_clear_error();
 	result = SSL_do_handshake(self->ssl);
 
-	if (result == 1)
+	if (result == 1) {
 		self->end.connected = true;
-	else if (SSL_get_error(self->ssl, result) != SSL_ERROR_WANT_READ)
+		self->end.verified = is_verified(self->ssl);
+	} else if (SSL_get_error(self->ssl, result) != SSL_ERROR_WANT_READ) {
 		fail(self);
+	}
 }
 
 /* False: nothing more to decrypt now. */

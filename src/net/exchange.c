@@ -39,6 +39,7 @@ void exchange_release(struct exchange *exchange)
 	decision_release(&exchange->decision);
 	free(exchange->path);
 	free(exchange->query);
+	exchange_secrets_release(&exchange->secrets);
 	exchange_init(exchange, exchange->http, exchange->flow,
 		      exchange->client);
 }
@@ -194,6 +195,10 @@ static const char *check_origin(struct exchange *exchange,
 	return NULL;
 }
 
+/* What follows could not be searched for a secret. */
+static const char no_upgrade[] =
+	"a host with a secret may not change the protocol";
+
 /* Bytes of any kind follow an upgrade: only where all of them are allowed. */
 static const char *check_upgrade(struct exchange *exchange,
 				 const struct http_request *request)
@@ -203,6 +208,8 @@ static const char *check_upgrade(struct exchange *exchange,
 
 	if (!span_matches_text(request->upgrade, "websocket"))
 		return NULL; /* others are not passed on */
+	if (exchange_secrets_bound(exchange))
+		return no_upgrade;
 	exchange->upgrade = true;
 	decision_of_target(exchange->flow->gate->config->policy,
 			   &exchange->target, &whole);
@@ -252,7 +259,12 @@ void exchange_begin(struct exchange *exchange)
 		problem = exchange->flow->refused;
 	else if (exchange->decision.answer != POLICY_DENY)
 		problem = check_upgrade(exchange, &request);
-	if (problem)
+	/* Clients that can do without one try again at once. */
+	if (problem == no_upgrade)
+		exchange_refuse(exchange,
+				&(struct exchange_refusal){ 426, AUDIT_DENY,
+							    problem, NULL });
+	else if (problem)
 		deny(exchange, problem);
 	else
 		proceed(exchange);
@@ -275,12 +287,23 @@ static void name_host(const struct target *target, struct http_request *request)
 void exchange_send(struct exchange *exchange, struct http_server *server)
 {
 	struct http_request request;
+	const char *problem;
+	bool failed;
 
 	exchange->client->ops->request(exchange->client, &request);
 	request.scheme =
 		is_secure(exchange) ? HTTP_SCHEME_HTTPS : HTTP_SCHEME_HTTP;
 	name_host(&exchange->target, &request);
-	if (server->ops->head(server, &request, exchange->upgrade) < 0) {
+	problem = exchange_secrets_put(exchange, server, &request);
+	if (problem) {
+		exchange_refuse(exchange,
+				&(struct exchange_refusal){ 502, AUDIT_DENY,
+							    problem, NULL });
+		return;
+	}
+	failed = server->ops->head(server, &request, exchange->upgrade) < 0;
+	exchange_secrets_wipe(exchange);
+	if (failed) {
 		exchange_refuse(exchange, &(struct exchange_refusal){
 						  431, AUDIT_DENY,
 						  "head too long", NULL });
@@ -302,6 +325,9 @@ void exchange_request_end(struct exchange *exchange,
 			  const struct http_fields *trailers)
 {
 	exchange->request_done = true;
+	/* A credential in a trailer is one too. */
+	if (exchange->secrets.injection.bound)
+		trailers = NULL;
 	exchange->server->ops->end(exchange->server, trailers);
 }
 
@@ -312,19 +338,34 @@ void exchange_response_head(struct exchange *exchange,
 		exchange->response_begun = true;
 		exchange->status = response->status;
 	}
+	exchange_secrets_mask_head(exchange, response);
 	exchange->client->ops->head(exchange->client, response);
+}
+
+const char *exchange_check_response(const struct exchange *exchange,
+				    const struct http_response *response)
+{
+	return exchange_secrets_check(exchange, response);
+}
+
+size_t exchange_response_space(const struct exchange *exchange)
+{
+	return exchange_secrets_space(
+		exchange, exchange->client->ops->space(exchange->client));
 }
 
 void exchange_response_body(struct exchange *exchange, const void *bytes,
 			    size_t len)
 {
 	exchange->bytes_in += len;
-	exchange->client->ops->body(exchange->client, bytes, len);
+	exchange_secrets_body(exchange, bytes, len);
 }
 
 void exchange_response_end(struct exchange *exchange,
 			   const struct http_fields *trailers)
 {
+	exchange_secrets_last(exchange);
+	trailers = exchange_secrets_trailers(exchange, trailers);
 	exchange->client->ops->end(exchange->client, trailers);
 	exchange_log(exchange, AUDIT_ALLOW, NULL);
 	over(exchange);
@@ -344,6 +385,7 @@ void exchange_recheck(struct exchange *exchange)
 		proceed(exchange);
 		http_run(http);
 	} else if (exchange->decision.answer == POLICY_DENY ||
+		   exchange_secrets_revoked(exchange) ||
 		   (http_is_by_proxy(http) &&
 		    !decision_passes_proxy(&exchange->decision,
 					   &exchange->target))) {

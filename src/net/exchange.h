@@ -16,6 +16,7 @@
 
 #include "net/ask.h"
 #include "net/decision.h"
+#include "net/exchange_secrets.h"
 #include "net/target.h"
 #include "wire/http_head.h"
 
@@ -50,6 +51,7 @@ struct http_client_ops {
 /* Where the request goes to. */
 struct http_server {
 	const struct http_server_ops *ops;
+	bool verified; /* it proved its name to the host's trust */
 };
 
 struct http_server_ops {
@@ -87,6 +89,7 @@ struct exchange {
 	uint64_t started_ms;
 	uint64_t bytes_out, bytes_in; /* of bodies */
 	struct ask_waiter waiter;
+	struct exchange_secrets secrets;
 };
 
 void exchange_init(struct exchange *exchange, struct http *http,
@@ -104,7 +107,11 @@ void exchange_request_body(struct exchange *exchange, const void *bytes,
 			   size_t len);
 void exchange_request_end(struct exchange *exchange,
 			  const struct http_fields *trailers);
-/* From the server's codec. */
+/* From the server's codec: how much of a body may follow now. */
+size_t exchange_response_space(const struct exchange *exchange);
+/* NULL: this head may be passed on; else why it may not (static). */
+const char *exchange_check_response(const struct exchange *exchange,
+				    const struct http_response *response);
 void exchange_response_head(struct exchange *exchange,
 			    struct http_response *response);
 void exchange_response_body(struct exchange *exchange, const void *bytes,

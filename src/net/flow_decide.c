@@ -34,7 +34,7 @@ static bool is_web_port(uint16_t port)
 static bool needs_peek(const struct flow *flow)
 {
 	if (flow->decision.answer == POLICY_BY_REQUEST ||
-	    flow->decision.inspect)
+	    flow->decision.inspect || flow_has_secret(flow))
 		return true;
 	return is_web_port(flow->target.port) && !flow->target.is_host;
 }

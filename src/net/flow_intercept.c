@@ -2,15 +2,17 @@
 /*
  * flow_intercept.c - TLS with the client in the place of the server
  *
- * Only where somebody must see the requests: rules are about them, or they are
- * to be logged, or a refusal is to be readable. The client's side is made
- * first; a server is looked for once a request is allowed, and is spoken to
- * only when it has proved by the host's trust to be the one that was named.
+ * Only where somebody must see the requests: rules are about them, a secret is
+ * to be put in, they are to be logged, or a refusal is to be readable. The
+ * client's side is made first; a server is looked for once a request is
+ * allowed, and is spoken to only when it has proved by the host's trust to be
+ * the one that was named.
  */
 #include "net/flow_internal.h"
 
 #include <errno.h>
 
+#include "net/bindings.h"
 #include "net/ca.h"
 #include "net/end.h"
 #include "net/end_tls.h"
@@ -24,13 +26,23 @@ static bool can_intercept(const struct flow *flow)
 	       !flow->target.is_host && !flow->decision.bypass;
 }
 
+bool flow_has_secret(const struct flow *flow)
+{
+	const struct target *target = &flow->target;
+
+	return target->name && !target->is_host && !flow->decision.bypass &&
+	       bindings_have_host(flow->gate->bindings, target->name,
+				  target->port);
+}
+
 bool flow_must_intercept(const struct flow *flow)
 {
 	const struct decision *decision = &flow->decision;
 
 	return can_intercept(flow) &&
 	       (decision->answer == POLICY_BY_REQUEST ||
-		(decision->answer == POLICY_ALLOW && decision->inspect));
+		(decision->answer == POLICY_ALLOW &&
+		 (decision->inspect || flow_has_secret(flow))));
 }
 
 void flow_intercept(struct flow *flow)

@@ -39,6 +39,8 @@ size_t flow_move_watched(struct flow *flow);
 /* flow_intercept.c */
 /* Of what was allowed: somebody must see the requests. */
 bool flow_must_intercept(const struct flow *flow);
+/* One is bound to the target. */
+bool flow_has_secret(const struct flow *flow);
 void flow_intercept(struct flow *flow);
 /* FLOW_SECURING: something changed. */
 void flow_secure(struct flow *flow);

@@ -6,10 +6,12 @@
 
 #include <errno.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <unistd.h>
 
 #include "base/error.h"
 #include "base/own.h"
+#include "net/bindings.h"
 #include "net/config.h"
 #include "net/flow.h"
 #include "net/guest.h"
@@ -96,8 +98,12 @@ int gate_init(struct gate *gate, struct loop *loop, struct config *config,
 	    trust_open(&gate->trust, err) < 0 ||
 	    ca_open(&gate->ca, config->ca_certificate, config->ca_key, err) <
 		    0 ||
-	    control_init(&gate->control, gate, fds->control, err) < 0)
+	    control_init(&gate->control, gate, fds->control, err) < 0 ||
+	    keys_init(&gate->keys, gate, fds->keys, err) < 0)
 		return -1;
+	/* As far as the user may lock memory. */
+	(void)!mlock(gate->secret_arena, sizeof(gate->secret_arena));
+	(void)!mlock(gate->encoded, sizeof(gate->encoded));
 	config_forget_key(config);
 	gate->audit.on_full = on_log_full;
 	gate->audit.ctx = gate;
@@ -132,6 +138,8 @@ void gate_release(struct gate *gate)
 	asks_release(&gate->asks);
 	resolver_free(gate->resolver);
 	control_release(&gate->control);
+	keys_release(&gate->keys);
+	bindings_unref(gate->bindings);
 	port_release(&gate->port);
 	names_release(&gate->names);
 	audit_release(&gate->audit);
@@ -163,6 +171,15 @@ static void recheck_all(struct gate *gate)
 		list_append(&gate->flows, node);
 		flow_recheck(LIST_ENTRY(node, struct flow, link));
 	}
+}
+
+void gate_use_bindings(struct gate *gate, struct bindings *bindings)
+{
+	struct bindings *old = gate->bindings;
+
+	gate->bindings = bindings;
+	bindings_unref(old);
+	recheck_all(gate);
 }
 
 int gate_reconfigure(struct gate *gate, int fd, struct error *err)

@@ -12,6 +12,8 @@
 #include "net/control.h"
 #include "net/deadline.h"
 #include "net/end.h"
+#include "net/inject.h"
+#include "net/keys.h"
 #include "net/limit.h"
 #include "net/names.h"
 #include "net/port.h"
@@ -20,6 +22,7 @@
 #include "net/trust.h"
 #include "wire/http1_encode.h"
 
+struct bindings;
 struct config;
 struct error;
 struct flow;
@@ -42,6 +45,9 @@ struct gate {
 	struct trust trust;
 	struct ca ca;
 
+	struct keys keys;
+	struct bindings *bindings; /* owned reference: secrets; NULL: none */
+
 	struct asks asks;
 	struct published published;
 	struct sockets sockets;
@@ -56,11 +62,13 @@ struct gate {
 	/* To put pieces together in; nothing in it outlives a callback. */
 	uint8_t scratch[HTTP1_HEAD_MAX + 4096];
 	uint8_t encoded[HTTP1_ENCODED_MAX];
+	uint8_t masked[HTTP1_ENCODED_MAX];
+	char secret_arena[INJECT_ARENA_SIZE]; /* wiped after use */
 };
 
 /* Descriptors that the process was started with. */
 struct gate_fds {
-	int port, control, names, log;
+	int port, control, names, log, keys;
 };
 
 /* Takes config. All that needs the file system happens here. */
@@ -74,5 +82,7 @@ void gate_stop(struct gate *gate, const char *why);
 
 /* What is refused leaves the old in force. Decides every flow again. */
 int gate_reconfigure(struct gate *gate, int fd, struct error *err);
+/* Takes the reference; NULL: none. Requests with what is gone are closed. */
+void gate_use_bindings(struct gate *gate, struct bindings *bindings);
 /* Takes fd. */
 void gate_use_log(struct gate *gate, int fd);

@@ -83,6 +83,7 @@ void http1_server_use(struct http1_server *server, struct end *end,
 		      bool absolute, char *login)
 {
 	server->end = end;
+	server->base.verified = end->verified;
 	server->absolute = absolute;
 	server->login = login;
 	server->reused = false;
@@ -154,6 +155,13 @@ static bool take_tunnel(struct http1_server *self,
 static bool take_response(struct http1_server *self, size_t head_len,
 			  struct http_response *response)
 {
+	const char *problem =
+		exchange_check_response(&self->http->exchange, response);
+
+	if (problem) {
+		fail(self, problem);
+		return false;
+	}
 	if (response->is_tunnel) {
 		if (!take_tunnel(self, response))
 			return false;
@@ -238,7 +246,7 @@ static bool end_body(struct http1_server *self, const struct span *text,
 static bool read_body(struct http1_server *self)
 {
 	struct exchange *exchange = &self->http->exchange;
-	size_t room = exchange->client->ops->space(exchange->client), len;
+	size_t room = exchange_response_space(exchange), len;
 	struct http1_piece piece = { 0 };
 	enum http1_body_result result;
 	const uint8_t *bytes;

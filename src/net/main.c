@@ -3,16 +3,15 @@
  * main.c - bawn-net: the only way out of a guest
  *
  * Descriptors: 2 errors, 3 the net port, 4 the start message (config.h), 5 the
- * launcher's packets, 6 the names file, 7 the log.
- * Sources: "net port" (frames of the guest), "launcher", "upstream" (each
- * connection to the Internet), "name server", "published port" and "published"
- * (connections to the guest), "unix socket", the timers of deadline.h, "ask",
- * SIGTERM.
+ * launcher's packets, 6 the names file, 7 the log, 8 bawn-keys' packets.
+ * Sources: "net port" (frames of the guest), "launcher", "bawn-keys",
+ * "upstream" (each connection to the Internet), "name server", "published port"
+ * and "published" (connections to the guest), "unix socket", the timers of
+ * deadline.h, "ask", SIGTERM.
  */
 #include <errno.h>
 #include <fcntl.h>
 #include <jansson.h>
-#include <malloc.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
@@ -21,6 +20,7 @@
 #include "base/error.h"
 #include "base/log.h"
 #include "base/mem.h"
+#include "base/secret.h"
 #include "net/config.h"
 #include "net/gate.h"
 #include "net/profile.h"
@@ -31,19 +31,12 @@ enum {
 	CONTROL_FD = 5,
 	NAMES_FD = 6,
 	LOG_FD = 7,
+	KEYS_FD = 8,
 };
 
 static void on_signal(void *ctx, const struct signalfd_siginfo *info)
 {
 	gate_stop(ctx, NULL);
-}
-
-/* Texts of JSON hold the authority's key for a moment. */
-static void wipe_and_free(void *memory)
-{
-	if (memory)
-		explicit_bzero(memory, malloc_usable_size(memory));
-	free(memory);
 }
 
 /* -1 when there is no such descriptor: tests leave some out. */
@@ -57,7 +50,8 @@ static int prepare(struct gate *gate, struct loop *loop, struct error *err)
 	const struct gate_fds fds = { .port = PORT_FD,
 				      .control = existing(CONTROL_FD),
 				      .names = existing(NAMES_FD),
-				      .log = existing(LOG_FD) };
+				      .log = existing(LOG_FD),
+				      .keys = existing(KEYS_FD) };
 	struct config *config;
 	sigset_t set;
 
@@ -79,8 +73,11 @@ static int serve(struct gate *gate, struct error *err)
 	struct loop *loop = loop_new(err);
 
 	if (!loop || prepare(gate, loop, err) < 0 ||
-	    profile_enter(gate->start->uid, err) < 0 ||
-	    gate_start(gate, err) < 0)
+	    profile_enter(gate->start->uid, err) < 0)
+		return -1;
+	if (gate->start->has_keys)
+		keys_wait(&gate->keys);
+	if (gate_start(gate, err) < 0)
 		return -1;
 	control_say_ready(&gate->control);
 	if (loop_run(loop, err) < 0)
@@ -100,7 +97,8 @@ int main(int argc, char **argv)
 
 	log_identity("bawn-net", NULL);
 	signal(SIGPIPE, SIG_IGN);
-	json_set_alloc_funcs(malloc, wipe_and_free);
+	/* Texts of JSON hold keys for a moment. */
+	json_set_alloc_funcs(xmalloc, secret_free_memory);
 	result = serve(gate, &err);
 	if (result < 0)
 		log_error("%s", err.text);

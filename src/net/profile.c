@@ -24,6 +24,8 @@ static const char *const syscalls[] = {
 	"epoll_pwait",
 	"epoll_ctl",
 	"timerfd_settime",
+	/* the first list of secrets */
+	"poll",
 	/* the port, the launcher's packets and settings, log and names */
 	"read",
 	"readv",
@@ -53,6 +55,7 @@ static const char *const syscalls[] = {
 	"mremap",
 	"madvise",
 	"mprotect",
+	"mlock", /* what holds a secret */
 	/* ids of questions, keys of TLS; how much memory to sort in */
 	"getrandom",
 	"sysinfo",

@@ -15,6 +15,8 @@
 #include "base/fileio.h"
 #include "base/own.h"
 #include "base/text.h"
+#include "state/sandbox_record.h"
+#include "state/secret_store.h"
 
 void sandbox_temporary_name(char name[32])
 {
@@ -42,6 +44,20 @@ static bool still_named(int sandboxes, const char *name, int folder)
 static bool not_a_lock(int code)
 {
 	return code == ELOOP || code == EISDIR || code == ENXIO;
+}
+
+/* Beside the sandboxes, by id: nobody gets them with the name. */
+static void forget_secrets(int sandboxes, int folder)
+{
+	AUTO_CLOSE int secrets =
+		openat(sandboxes, "../" SECRET_STORE_FOLDER,
+		       O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+	struct sandbox_record record = { 0 };
+
+	if (secrets < 0 || sandbox_record_load(folder, &record, NULL) < 0)
+		return;
+	secret_store_forget(secrets, record.id);
+	sandbox_record_release(&record);
 }
 
 int sandbox_remove(int sandboxes, const char *name, bool wait,
@@ -77,6 +93,7 @@ int sandbox_remove(int sandboxes, const char *name, bool wait,
 	if (renameat(sandboxes, name, sandboxes, hidden) < 0)
 		return error_set(err, errno, "%s", name);
 	close(TAKE_FD(global));
+	forget_secrets(sandboxes, folder);
 	if (fileio_remove_tree(sandboxes, hidden, err) < 0)
 		return error_prefix(err, "sandbox %s", name);
 	return 0;

@@ -9,6 +9,8 @@ A case is TOML:
   intercept = true                 there is an authority; the host trusts the origins,
                                    unless distrust = true
   settings = { ... }               more of the start message
+  [[secret]]                       as bawn-keys tells them; see secret_of()
+  hosts = ["good.example"]
   [[origin]]                       servers; see net_origin.Origin
   at = "203.0.113.10:80"
   [[step]]                         in order; each does one thing, see STEPS
@@ -41,6 +43,19 @@ import net_world
 PROXY = ("198.19.255.2", 3128)
 
 
+def secret_of(**given):
+    """A secret "sk-true-key-1" that goes into X-Key or a Bearer, but for what is given."""
+    secret = {"name": "it", "placeholder": "ph-0123456789abcdef", "value": "sk-true-key-1",
+              "why": None, "hosts": [], "query": [], "methods": [], "paths": [],
+              "headers": [{"name": "x-key", "format": "%s"},
+                          {"name": "authorization", "format": "Bearer %s"}],
+              "plain_http": False}
+    secret.update(given)
+    if secret["value"] == "":
+        secret["value"] = None
+    return secret
+
+
 class Case:
     def __init__(self, world, folder, case):
         self.world, self.folder, self.case = world, str(folder), case
@@ -63,6 +78,8 @@ class Case:
         if case.get("intercept"):
             settings["ca"] = net_origin.sandbox_authority(self.folder)
         self.net = net_world.Net(world, folder, **settings)
+        if "secret" in case:
+            self.net.secrets = [secret_of(**one) for one in case["secret"]]
         if case.get("intercept") and not case.get("distrust"):
             self.net.trust = self.trust()
 
@@ -260,6 +277,14 @@ class Case:
         assert (error is None) == (wanted is None), error
         assert wanted is None or wanted in error, error
 
+    def secrets(self, wanted, more):
+        """Another list of secrets."""
+        self.net.send_secrets([secret_of(**one) for one in wanted])
+        error = self.net.taken()
+        wanted = more.pop("error", None)
+        assert (error is None) == (wanted is None), error
+        assert wanted is None or wanted in error, error
+
     def configure(self, changes, _):
         assert self.net.configure(**changes) is None
 
@@ -323,7 +348,7 @@ STEPS = {name: getattr(Case, name) for name in (
     "resolve", "dns_hex", "connect", "connect_many", "refused", "reset_many", "proxy", "opened",
     "send", "send_hex", "hello",
     "second_hello", "tls", "secure", "expect", "expect_not", "status", "closed", "finish", "reset",
-    "rules", "configure", "restart", "wait_log", "received", "not_received", "exactly",
+    "rules", "secrets", "configure", "restart", "wait_log", "received", "not_received", "exactly",
     "ask")}
 
 

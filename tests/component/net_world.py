@@ -115,6 +115,7 @@ class Net:
         }
         self.settings.update(settings)
         self.trust = None       # a file in the place of the host's certificates
+        self.secrets = None     # a list, as bawn-keys tells it; None: there is none
         self.packets = []
         self.started = False
         self.host_end, self.guest_end = socket.socketpair()
@@ -125,10 +126,15 @@ class Net:
         self.control.settimeout(WAIT_SECONDS)
         files = [os.open(f"{self.folder}/{name}", os.O_RDWR | os.O_APPEND | os.O_CREAT, 0o600)
                  for name in ("names", "log.jsonl")]
+        self.settings["keys"] = self.secrets is not None
         config = memfd(json.dumps(self.settings))
-        fds = [self.host_end.fileno(), config, theirs.fileno(), *files]
+        self.keys, keys_end = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+        self.keys.settimeout(WAIT_SECONDS)
+        if self.secrets is not None:
+            self.send_secrets(self.secrets)
+        fds = [self.host_end.fileno(), config, theirs.fileno(), *files, keys_end.fileno()]
         moves = " ".join(f"{3 + i}<&{fd}" for i, fd in enumerate(fds))
-        closes = " ".join(f"{fd}<&-" for fd in fds if fd > 7)
+        closes = " ".join(f"{fd}<&-" for fd in fds if fd > 8)
         self.errors = open(f"{self.folder}/errors", "ab")
         words = ["/bin/bash", "-c", f'exec "$0" {moves} {closes}', BINARY]
         if self.trust:
@@ -140,10 +146,13 @@ class Net:
         for fd in [config, *files]:
             os.close(fd)
         theirs.close()
+        keys_end.close()
         if not self.started:
             self.port = net_port.Port(self.guest_end)
             self.started = True
         self.packet("ready")
+        if self.secrets is not None:
+            assert self.taken() is None
         if hello:
             self.port.hello()
             self.packet("welcomed")
@@ -195,10 +204,22 @@ class Net:
                 return packet
             self.packets.append(packet)
 
+    def send_secrets(self, secrets):
+        """The whole list, in bawn-keys' place."""
+        fd = memfd(json.dumps({"secrets": secrets}))
+        socket.send_fds(self.keys, [b'{"op": "secrets"}'], [fd])
+        os.close(fd)
+
+    def taken(self):
+        """What became of the list: the error, or None."""
+        packet = json.loads(self.keys.recv(65536))
+        assert packet["op"] == "taken"
+        return packet.get("error")
+
     def configure(self, **changes):
         """New settings; returns the error, or None."""
         self.settings.update(changes)
-        start_only = ("sandbox", "marker", "next_marker", "uid", "ca")
+        start_only = ("sandbox", "marker", "next_marker", "uid", "ca", "keys")
         text = json.dumps({key: value for key, value in self.settings.items()
                            if key not in start_only})
         fd = memfd(text)
@@ -242,6 +263,7 @@ class Net:
         code = self.process.wait(timeout=seconds)
         self.errors.close()
         self.control.close()
+        self.keys.close()
         return code
 
     def kill(self):

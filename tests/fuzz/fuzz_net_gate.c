@@ -88,7 +88,9 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	struct loop *loop = loop_new(&err);
 	struct config *config =
 		config_parse(settings, strlen(settings), CONFIG_START, &err);
-	struct gate_fds fds = { .control = -1, .names = -1, .log = -1 };
+	struct gate_fds fds = {
+		.control = -1, .names = -1, .log = -1, .keys = -1
+	};
 	int pair[2];
 
 	log_level_set(LOG_LEVEL_ERROR);

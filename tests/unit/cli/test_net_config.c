@@ -73,6 +73,7 @@ static struct sandbox box(void)
 	struct sandbox sandbox = {
 		.folder = open(scratch, O_RDONLY | O_DIRECTORY | O_CLOEXEC),
 		.record = { .name = "box",
+			    .id = "0123",
 			    .agent = "shell",
 			    .ports = { { { "127.0.0.1", 8080, 80 } }, 1 },
 			    .sockets = { { { "/run/none", "/run/b" } }, 1 },
@@ -118,7 +119,7 @@ static void a_hook_is_a_program_that_only_its_owner_can_write(void)
 
 	REQUIRE(net);
 	CHECK(json_is_null(json_object_get(net, "hook")));
-	CHECK(json_object_size(net) == 7);
+	CHECK(json_object_size(net) == 8);
 	json_decref(net);
 	REQUIRE(fileio_mkdirs(folder, 0700, &err) == 0);
 	close(open(path, O_CREAT | O_WRONLY | O_CLOEXEC, 0600));

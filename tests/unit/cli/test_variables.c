@@ -82,6 +82,19 @@ static void they_survive_the_round_trip(void)
 	unlinkat(folder, STORE_ENV_FILE, 0);
 }
 
+static void a_services_key_alone_is_not_a_variable(void)
+{
+	json_t *all = json_object();
+
+	setenv("GROQ_API_KEY", "gsk_true", 1);
+	CHECK(variables_add(all, "GROQ_API_KEY", NULL) == 0);
+	CHECK(json_object_size(all) == 0);
+	CHECK(variables_add(all, "GROQ_API_KEY=given", NULL) == 0);
+	CHECK(json_object_size(all) == 1);
+	unsetenv("GROQ_API_KEY");
+	json_decref(all);
+}
+
 static bool listed(char **list, const char *text)
 {
 	for (; *list; list++)
@@ -101,7 +114,7 @@ static void a_session_knows_where_it_is(void)
 	char **list;
 
 	setenv("TERM", "vt100", 1);
-	list = variables_of_session(&sandbox, true, extra, NULL);
+	list = variables_of_session(&sandbox, true, NULL, extra, NULL);
 	REQUIRE(list);
 	CHECK(listed(list, "SANDBOX_NAME=box"));
 	CHECK(listed(list, "SANDBOX_ID=ab"));
@@ -117,10 +130,12 @@ int main(void)
 {
 	if (!mkdtemp(scratch))
 		return 1;
+	setenv("BAWN_HOME", scratch, 1);
 	RUN(a_value_is_kept_as_it_is);
 	RUN(a_key_alone_takes_the_hosts_value_if_there_is_one);
 	RUN(what_is_no_name_is_refused);
 	RUN(they_survive_the_round_trip);
+	RUN(a_services_key_alone_is_not_a_variable);
 	RUN(a_session_knows_where_it_is);
 	fileio_remove_tree(AT_FDCWD, scratch, NULL);
 	return DONE();

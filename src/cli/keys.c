@@ -1,0 +1,107 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * keys.c - the secrets of a sandbox, as commands see them
+ */
+#include "cli/keys.h"
+
+#include <errno.h>
+
+#include "base/error.h"
+#include "base/own.h"
+#include "cli/net_config.h"
+#include "cli/store.h"
+#include "state/paths.h"
+#include "state/secret_bindings.h"
+#include "state/secret_store.h"
+#include "state/services.h"
+
+AUTO_DEFINE(json, json_t *, json_decref)
+
+json_t *keys_bindings(const struct sandbox *sandbox, const json_t *session,
+		      struct error *err)
+{
+	const char *scope = sandbox->record.id;
+	AUTO(json) json_t *services = services_load(err);
+	AUTO(json) json_t *all = NULL;
+	AUTO(json) json_t *own = NULL;
+	AUTO(json) json_t *bindings = NULL;
+	AUTO_CLOSE int folder = services ? secret_store_open(err) : -1;
+	AUTO_CLOSE int lock = folder < 0 ? -1 : secret_store_lock(folder, err);
+
+	if (lock < 0)
+		return NULL;
+	secret_store_wipe_json();
+	all = secret_store_load(folder, SECRET_STORE_ALL, err);
+	own = all ? secret_store_load(folder, scope, err) : NULL;
+	if (!own)
+		return NULL;
+	bindings = secret_bindings_make(services, all, own, session);
+	if (secret_bindings_fill(bindings, services, own) &&
+	    secret_store_save(folder, scope, own, err) < 0)
+		return NULL;
+	return TAKE_PTR(bindings);
+}
+
+void keys_add_variables(const json_t *bindings, json_t *variables)
+{
+	json_t *binding, *variable;
+	size_t i, k;
+
+	json_array_foreach(bindings, i, binding)
+	{
+		json_array_foreach(json_object_get(binding, "variables"), k,
+				   variable)
+			json_object_set(
+				variables, json_string_value(variable),
+				json_object_get(binding, "placeholder"));
+	}
+}
+
+static bool any_has(const json_t *bindings, const char *key)
+{
+	json_t *binding;
+	size_t i;
+
+	json_array_foreach(bindings, i, binding)
+	{
+		if (json_object_get(binding, key))
+			return true;
+	}
+	return false;
+}
+
+json_t *keys_settings(const struct sandbox *sandbox, struct error *err)
+{
+	AUTO(json) json_t *bindings = keys_bindings(sandbox, NULL, err);
+	AUTO_FREE char *store = NULL;
+	AUTO_FREE char *file = NULL;
+	AUTO_FREE char *folder = NULL;
+	json_t *settings;
+
+	if (!bindings)
+		return NULL;
+	store = paths_of(PATHS_STATE, SECRET_STORE_FOLDER, err);
+	file = store ? paths_data_file(SERVICES_FILE, err) : NULL;
+	folder = file ? paths_of(PATHS_CONFIG, SERVICES_FOLDER, err) : NULL;
+	if (!folder)
+		return NULL;
+	settings = json_pack(
+		"{s:s, s:s, s:s, s:s, s:b, s:b, s:o}", "store", store, "scope",
+		sandbox->record.id, "services", file, "services_d", folder,
+		"secrets", json_array_size(bindings) > 0, "commands",
+		any_has(bindings, "command"), "env", net_config_hook_env());
+	if (!settings)
+		error_set(err, EILSEQ, "a path is not UTF-8");
+	return settings;
+}
+
+json_t *keys_names(const struct sandbox *sandbox)
+{
+	AUTO(json) json_t *bindings = keys_bindings(sandbox, NULL, NULL);
+	json_t *names = json_array(), *binding;
+	size_t i;
+
+	json_array_foreach(bindings, i, binding)
+		json_array_append(names, json_object_get(binding, "name"));
+	return names;
+}

@@ -1,0 +1,48 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * server.h - what bawn-keys holds, and how it tells bawn-net
+ *
+ * The secrets of one sandbox: from the store's files (secret_store.h), from the
+ * user's commands, and for a session from the launcher. bawn-net gets the whole
+ * list, again whenever something changes; nothing comes back but whether it was
+ * taken. No byte of a guest gets here.
+ */
+#pragma once
+
+#include <jansson.h>
+#include <stdbool.h>
+
+#include "base/loop.h"
+#include "keys/commands.h"
+
+struct error;
+
+/* What the launcher says at the start. */
+struct server_config {
+	char *store, *scope, *services, *services_d; /* owned */
+};
+
+struct server {
+	struct loop *loop;
+	struct server_config config;
+	int store;        /* owned: the folder */
+	json_t *session;  /* owned: [{"name", "value"}] */
+	json_t *bindings; /* owned: as secret_bindings.h makes them */
+	struct commands commands;
+	struct source launcher; /* its packets */
+	struct source net;     /* of the bawn-net that lives now; fd -1: none */
+	struct timer patience; /* for commands */
+	bool begun;    /* the first list was sent, or is no longer waited for */
+	bool due;      /* the launcher waits for `settled` */
+	bool told;     /* bawn-net has not said `taken` */
+	char why[256]; /* the last load or list failed; or "" */
+	const char *end; /* NULL, or why it ends with an error */
+};
+
+int server_init(struct server *server, struct loop *loop, int control,
+		int runner, struct error *err);
+/* Reads the start message (fd is closed); opens the store. */
+int server_read_config(struct server *server, int fd, struct error *err);
+/* Isolation is done: reads what is there, and serves. */
+int server_start(struct server *server, struct error *err);
+void server_release(struct server *server);

@@ -1,0 +1,264 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Keys that a guest uses and never has: from the command line to the server"""
+import glob
+import json
+import os
+import re
+import secrets
+import subprocess
+
+import pytest
+
+from bawn import ROOT, Bawn, children_of, command_of, status_of, wait
+from net_host import Host, read_head
+from test_https import make_certificate
+from test_network import rules
+
+GOOD = "203.0.113.10"
+KEY = "tk-true-" + secrets.token_hex(12)
+SERVICE = {"services": [{
+    "name": "testy", "agents": ["shell"], "hosts": ["good.test"],
+    "headers": [{"name": "x-key", "format": "%s"},
+                {"name": "authorization", "format": "Bearer %s"}],
+    "variables": ["TESTY_KEY"], "placeholder": {"prefix": "tk-", "length": 40}}]}
+
+
+def echo(seen):
+    """Sends back the head that it got, and keeps it."""
+    def speak(connection):
+        while True:
+            head = read_head(connection)
+            if not head:
+                return
+            seen.append(head)
+            body = head.encode()
+            connection.sendall(b"HTTP/1.1 200 OK\r\nContent-Length: %d\r\n\r\n%s"
+                               % (len(body), body))
+    return speak
+
+
+@pytest.fixture(scope="module")
+def host(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("nethost")
+    one = Host(folder)
+    if one.why:
+        pytest.skip(f"no namespaces for a host of its own: {one.why}")
+    one.write("hosts", f"127.0.0.1 localhost\n{GOOD} good.test other.test\n")
+    one.seen = []
+    one.serve(GOOD, 443, echo(one.seen), make_certificate(folder, "good.test"))
+    one.serve(GOOD, 80, echo(one.seen))
+    with open(f"{folder}/good.test.crt", encoding="ascii") as file:
+        one.write("authorities", file.read())
+    yield one
+    one.close()
+
+
+@pytest.fixture(scope="module")
+def net(session, host):
+    session.rm(session.create())
+    bawn = Bawn(session.home, session.workspace)
+    bawn.prefix = host.prefix
+    os.makedirs(f"{session.home}/config/services.d", exist_ok=True)
+    with open(f"{session.home}/config/services.d/testy.json", "w", encoding="ascii") as file:
+        json.dump(SERVICE, file)
+    yield bawn
+    os.unlink(f"{session.home}/config/services.d/testy.json")
+    for name in ("testy",):
+        bawn.raw("secret", "rm", name)
+
+
+def make(session, net):
+    if not ROOT and os.stat(f"{os.environ['BAWN_TEST_SYSTEM']}/templates").st_uid == 0:
+        pytest.skip("the template is root's, whom a user namespace does not know")
+    name = "t-" + secrets.token_hex(4)
+    options = ("-t", "base", "-m", "1G", "shell", ".")
+    session("create", "--name", name + "x", *options, timeout=300)
+    session.rm(name + "x")
+    net("create", "--name", name, *options, timeout=300)
+    rules(net, name, "allow good.test\n")
+    return name
+
+
+@pytest.fixture(scope="module")
+def base(session, net):
+    name = make(session, net)
+    yield name
+    net.rm(name)
+
+
+CURL = "curl -sS --max-time 60 "
+# Nobody looks inside then, and the server's certificate is its own.
+UNBOUND = "-k https://good.test/a"
+
+
+def ask(net, name, *options, url="https://good.test/a"):
+    return net("exec", *options, name, "sh", "-c",
+               f'{CURL} -H "X-Key: $TESTY_KEY" {url}', timeout=120).out
+
+
+def memory_holds(pid, text):
+    """Does a process have this anywhere in its memory?"""
+    with open(f"/proc/{pid}/maps", encoding="utf-8") as maps, \
+            open(f"/proc/{pid}/mem", "rb", 0) as memory:
+        for line in maps:
+            begin, end, mode = re.match(r"(\w+)-(\w+) (\S+)", line).groups()
+            if "r" not in mode or "[v" in line:
+                continue
+            rest, at = b"", int(begin, 16)
+            while at < int(end, 16):
+                size = min(4 << 20, int(end, 16) - at)
+                try:
+                    memory.seek(at)
+                    data = rest + memory.read(size)
+                except (OSError, ValueError):
+                    break
+                if text in data:
+                    return True
+                rest, at = data[-len(text):], at + size
+    return False
+
+
+def test_secrets_are_kept_by_their_owner_alone(net):
+    """Row: C6. The command line never takes or shows a value."""
+    refused = net.raw("secret", "set", "testy", KEY)
+    assert refused.code == 2 and "no argument" in refused.err and KEY not in refused.err
+    net("secret", "set", "testy", "-", input=KEY + "\n")
+    shown = net("secret", "ls").out + net("secret", "ls", "--json").out
+    assert "testy" in shown and KEY not in shown
+    for path in glob.glob(f"{net.home}/state/secrets/*"):
+        assert os.stat(path).st_mode & 0o777 == 0o600
+    assert os.stat(f"{net.home}/state/secrets").st_mode & 0o777 == 0o700
+    net("secret", "rm", "testy")
+    assert net.raw("secret", "rm", "testy").code == 1
+    for path in glob.glob(f"{net.home}/state/secrets/*.json"):
+        with open(path, encoding="utf-8") as file:
+            assert KEY not in file.read()
+
+
+@pytest.mark.seconds(600)
+def test_a_key_is_used_and_never_seen(net, base, host):
+    """Rows: C3, C4, C6, C7."""
+    net("secret", "set", "testy", "-", input=KEY)
+    shown = net("exec", base, "sh", "-c", "echo $TESTY_KEY").out.strip()
+    assert shown.startswith("tk-") and len(shown) == 40 and shown != KEY
+    answer = ask(net, base)
+    assert any(f"X-Key: {KEY}\r\n" in head for head in host.seen), answer
+    assert KEY not in answer and "X-Key: " + "*" * len(KEY) in answer
+    # the placeholder alone goes over plain HTTP, or to others
+    host.seen.clear()
+    ask(net, base, url="http://good.test/plain")
+    assert host.seen and not any(KEY in head for head in host.seen)
+    assert net("inspect", base).json["secrets"] == ["testy"]
+    check_nowhere(net, base)
+    # taken back at once
+    net("secret", "rm", "testy")
+    host.seen.clear()
+    ask(net, base, url=UNBOUND)
+    assert host.seen and not any(KEY in head for head in host.seen)
+
+
+def check_nowhere(net, base):
+    """Not in any process but the two that hold it, nor in a file of the sandbox."""
+    supervisor = net.supervisor_pid(base)
+    holders = ("bawn-net", "bawn-keys")
+    pids = {pid: command_of(pid) for pid in children_of(supervisor)}
+    pids[supervisor] = "bawn-supervisor"
+    assert set(holders) <= set(pids.values())
+    for pid, command in pids.items():
+        for name in ("cmdline", "environ"):
+            with open(f"/proc/{pid}/{name}", "rb") as file:
+                assert KEY.encode() not in file.read(), (command, name)
+        if command not in holders and ROOT:
+            assert not memory_holds(pid, KEY.encode()), command
+    found = subprocess.run(["grep", "-rlaF", "--devices=skip", KEY, net.folder(base),
+                            net.workspace],
+                           capture_output=True, text=True, check=False)
+    assert found.stdout == "" and found.returncode == 1, found
+    script = (f"grep -rlaF '{KEY[:12]}'\"{KEY[12:]}\" --devices=skip /etc /home /root /run /tmp "
+              "/var /proc/[0-9]*/environ 2>/dev/null | grep -v '^/proc/self' || true")
+    assert net("exec", "-u", "root", base, "sh", "-c", script, timeout=120).out == ""
+
+
+@pytest.mark.seconds(600)
+def test_bawn_keys_is_confined(net, base):
+    net("secret", "set", "testy", "-", input=KEY)
+    pid = next(pid for pid in children_of(net.supervisor_pid(base))
+               if command_of(pid) == "bawn-keys")
+    facts = status_of(pid)
+    assert facts["NoNewPrivs"].strip() == "1" and facts["Seccomp"].strip() == "2"
+    assert int(facts["CapEff"], 16) == 0 and int(facts["CapPrm"], 16) == 0
+    with open(f"/proc/{pid}/net/dev", encoding="utf-8") as file:
+        assert [line for line in file if ":" in line and "lo:" not in line] == []
+    os.kill(pid, 9)
+    wait(lambda: any(command_of(one) == "bawn-keys" and one != pid
+                     for one in children_of(net.supervisor_pid(base))), 20, "another bawn-keys")
+    assert "*" * len(KEY) in ask(net, base)
+    net("secret", "rm", "testy")
+
+
+@pytest.mark.seconds(600)
+def test_a_key_of_the_environment_is_bound_for_the_session(net, base, host):
+    mine = net.with_env(TESTY_KEY=KEY)
+    done = mine("exec", base, "sh", "-c", "echo $TESTY_KEY")
+    assert "the key of testy" in done.err and "placeholder" in done.err
+    assert KEY not in done.out + done.err and done.out.startswith("tk-")
+    host.seen.clear()
+    again = mine("exec", base, "sh", "-c", f'{CURL} -H "X-Key: $TESTY_KEY" https://good.test/e')
+    assert "bound" not in again.err and "*" * len(KEY) in again.out
+    assert any(KEY in head for head in host.seen)
+    # as it is, and with a warning
+    given = net("exec", "-e", "TESTY_KEY=as-it-is", base, "sh", "-c", "echo $TESTY_KEY")
+    assert given.out == "as-it-is\n" and "bawn secret set testy" in given.err
+    # it lies in no file
+    for path in glob.glob(f"{net.home}/state/**/*.json", recursive=True):
+        with open(path, encoding="utf-8", errors="replace") as file:
+            assert KEY not in file.read(), path
+
+
+@pytest.mark.seconds(900)
+def test_commands_tell_secrets_and_sandboxes_keep_theirs(session, net, base, host):
+    """Row: C7. A sandbox's own secret is not another's, nor a namesake's."""
+    other = make(session, net)
+    try:
+        net("secret", "set", "testy", "--sandbox", other, "--command", f"printf {KEY}; echo >&2 no")
+        net("stop", other)
+        net("exec", other, "true", timeout=120)
+        rules(net, other, "allow good.test\n")
+        host.seen.clear()
+        assert "*" * len(KEY) in ask(net, other)
+        assert any(KEY in head for head in host.seen)
+        host.seen.clear()
+        # the session of the test before has ended with its machine
+        net("stop", base)
+        net("exec", base, "true", timeout=120)
+        rules(net, base, "allow good.test\n")
+        ask(net, base, url=UNBOUND)
+        assert host.seen and not any(KEY in head for head in host.seen)
+        files = set(glob.glob(f"{net.home}/state/secrets/*.json"))
+        net("rm", "-f", other)
+        assert len(files - set(glob.glob(f"{net.home}/state/secrets/*.json"))) == 1
+    finally:
+        net.rm(other)
+
+
+@pytest.mark.seconds(300)
+def test_a_key_for_plain_http_and_a_small_guest(net, host):
+    """By hand only; as an unprivileged user too."""
+    name = net.create("--allow", "good.test")
+    try:
+        get = ("exec", name, "sh", "-c",
+               'wget -q -O - --header "X-Key: $OWN_KEY" http://good.test/p')
+        net("secret", "set", "own", "-", "--sandbox", name, "--host", "good.test",
+            "--header", "X-Key", "--env-var", "OWN_KEY", "--plain-http", input=KEY)
+        host.seen.clear()
+        assert "*" * len(KEY) in net(*get).out
+        assert any(f"X-Key: {KEY}\r\n" in head for head in host.seen)
+        pid = next(pid for pid in children_of(net.supervisor_pid(name))
+                   if command_of(pid) == "bawn-keys")
+        assert status_of(pid)["Seccomp"].strip() == "2"
+        net("secret", "rm", "own", "--sandbox", name)
+        host.seen.clear()
+        assert KEY not in net(*get).out
+        assert host.seen and not any(KEY in head for head in host.seen)
+    finally:
+        net.rm(name)
