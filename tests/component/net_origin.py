@@ -235,6 +235,13 @@ class TlsClient:
     def flush(self):
         self.stream.send(self.outgoing.read())
 
+    def begin(self):
+        """The first words, and no waiting for an answer."""
+        try:
+            self.tls.do_handshake()
+        except ssl.SSLWantReadError:
+            self.flush()
+
     def handshake(self):
         self.step(self.tls.do_handshake)
 
@@ -309,7 +316,11 @@ class SecureStream:
         return self.code
 
     def finish(self):
-        self.client.tls.unwrap()
+        try:
+            self.client.tls.unwrap()
+        except ssl.SSLWantReadError:
+            pass  # the other side has not said goodbye yet
+        self.client.flush()
 
     def close(self):
         self.stream.close()

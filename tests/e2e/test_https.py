@@ -180,3 +180,21 @@ def test_the_authority_is_the_sandboxs_own_and_stays(net, base):
     assert net(*shown, timeout=120).out == before
     rules(net, base, "allow GET good.test\n")
     assert net("exec", base, "sh", "-c", CLIENTS["curl"]).out.startswith("inside TLS")
+
+
+@pytest.mark.seconds(400)
+def test_inspected_hosts_have_whole_urls_in_the_log(net, base):
+    name = f"{base}-i"
+    net("create", "--name", name, "-t", "base", "-m", "1G", "--policy", "deny-all",
+        "--allow", "good.test", "--inspect", "good.test", "shell", ".", timeout=300)
+    try:
+        out = net("exec", name, "curl", "-sS", "https://good.test/open/a?page=2&q=x",
+                  timeout=120).out
+        assert out == "inside TLS good.test /open/a?page=2&q=x\n"
+        line = logged(net, name, name="good.test")
+        assert line["path"] == "/open/a" and line["query"] == "?page=2&q=x"
+        assert line["status"] == 200 and line["protocol"] == "https"
+        assert "good.test:443  https GET /open/a?page=2&q=x 200  allow good.test" in \
+            net("policy", "log", name).out
+    finally:
+        net.rm(name)
