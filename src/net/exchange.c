@@ -20,6 +20,8 @@
 
 #define PORT_HTTP 80
 
+static const char another_host[] = "the request names another host";
+
 static void on_answer(struct ask_waiter *waiter, enum ask_answer answer);
 
 void exchange_init(struct exchange *exchange, struct http *http,
@@ -28,11 +30,24 @@ void exchange_init(struct exchange *exchange, struct http *http,
 	*exchange = (struct exchange){ .http = http,
 				       .flow = flow,
 				       .client = client };
+	list_init(&exchange->waiting);
 	ask_waiter_init(&exchange->waiter, on_answer);
+}
+
+static void leave_server(struct exchange *exchange)
+{
+	struct http_server *server = TAKE_PTR(exchange->server);
+
+	list_remove(&exchange->waiting);
+	if (!server)
+		return;
+	server->ops->leave(server);
+	server->exchange = NULL;
 }
 
 void exchange_release(struct exchange *exchange)
 {
+	leave_server(exchange);
 	ask_leave(&exchange->waiter);
 	target_release(&exchange->target);
 	decision_release(&exchange->decision);
@@ -48,7 +63,8 @@ void exchange_log(const struct exchange *exchange, enum audit_verdict verdict,
 	const struct audit_record record = {
 		.id = flow->id,
 		.target = &exchange->target,
-		.address = http_server_address(exchange->http),
+		.address = exchange->server ? exchange->server->address
+					    : (struct address){ 0 },
 		.protocol = AUDIT_HTTP,
 		.verdict = verdict,
 		.method = exchange->method[0] ? exchange->method : NULL,
@@ -65,6 +81,13 @@ void exchange_log(const struct exchange *exchange, enum audit_verdict verdict,
 	audit_write(&flow->gate->audit, &record);
 }
 
+bool exchange_is_safe(const struct exchange *exchange)
+{
+	return (strcmp(exchange->method, "GET") == 0 ||
+		strcmp(exchange->method, "HEAD") == 0) &&
+	       exchange->request_done && !exchange->bytes_out;
+}
+
 static void over(struct exchange *exchange)
 {
 	exchange_release(exchange);
@@ -78,8 +101,8 @@ void exchange_refuse(struct exchange *exchange,
 	struct http_reply reply;
 
 	if (exchange->response_begun) {
-		exchange_log(exchange, refusal->verdict, refusal->reason);
-		flow_close(exchange->flow, ECONNRESET);
+		exchange_reset(exchange, refusal->verdict, refusal->reason,
+			       ECONNRESET);
 		return;
 	}
 	/* A head that was not understood has no target of its own. */
@@ -93,8 +116,22 @@ void exchange_refuse(struct exchange *exchange,
 	if (exchange->method_kind != HTTP_METHOD_HEAD)
 		client->ops->body(client, reply.text, reply.len);
 	client->ops->end(client, NULL);
-	http_drop_server(exchange->http);
 	over(exchange);
+}
+
+void exchange_reset(struct exchange *exchange, enum audit_verdict verdict,
+		    const char *reason, int code)
+{
+	exchange_log(exchange, verdict, reason);
+	exchange->client->ops->reset(exchange->client, code);
+}
+
+void exchange_abandon(struct exchange *exchange, const char *reason)
+{
+	if (exchange->state == EXCHANGE_OPEN ||
+	    exchange->state == EXCHANGE_CONNECTING)
+		exchange_log(exchange, AUDIT_ALLOW, reason);
+	exchange_release(exchange);
 }
 
 static void deny(struct exchange *exchange, const char *reason)
@@ -134,7 +171,7 @@ static void proceed(struct exchange *exchange)
 		if (exchange->method_kind == HTTP_METHOD_CONNECT)
 			forward_proxy_accept(exchange);
 		else
-			http_find_server(exchange->http);
+			servers_find(&exchange->http->servers, exchange);
 	} else if (decision_may_be_asked(decision) &&
 		   ask_join(&exchange->flow->gate->asks, &exchange->target,
 			    AUDIT_HTTP, &exchange->waiter) == 0) {
@@ -178,7 +215,7 @@ static const char *check_origin(struct exchange *exchange,
 		return "https in plain text";
 	if (request->has_authority &&
 	    !target_is_called(target, &request->authority, PORT_HTTP))
-		return "the request names another host";
+		return another_host;
 	return NULL;
 }
 
@@ -219,6 +256,7 @@ void exchange_begin(struct exchange *exchange)
 {
 	struct http_request request;
 	const char *problem;
+	unsigned status = 403;
 
 	exchange->client->ops->request(exchange->client, &request);
 	keep_request(exchange, &request);
@@ -226,8 +264,11 @@ void exchange_begin(struct exchange *exchange)
 			  ? forward_proxy_check(exchange, &request)
 			  : check_origin(exchange, &request);
 	if (problem) {
+		/* It asks again on a connection of its own. */
+		if (problem == another_host && exchange->client->coalesces)
+			status = 421;
 		exchange_refuse(exchange,
-				&(struct exchange_refusal){ 403, AUDIT_DENY,
+				&(struct exchange_refusal){ status, AUDIT_DENY,
 							    problem, NULL });
 		return;
 	}
@@ -259,13 +300,14 @@ void exchange_send(struct exchange *exchange, struct http_server *server)
 	exchange->client->ops->request(exchange->client, &request);
 	name_host(&exchange->target, &request);
 	request.scheme = HTTP_SCHEME_HTTP;
+	exchange->server = server;
+	server->exchange = exchange;
 	if (server->ops->head(server, &request, exchange->upgrade) < 0) {
 		exchange_refuse(exchange, &(struct exchange_refusal){
 						  431, AUDIT_DENY,
 						  "head too long", NULL });
 		return;
 	}
-	exchange->server = server;
 	exchange->state = EXCHANGE_OPEN;
 	exchange->client->ops->accept(exchange->client);
 }
@@ -306,6 +348,8 @@ void exchange_response_end(struct exchange *exchange,
 {
 	exchange->client->ops->end(exchange->client, trailers);
 	exchange_log(exchange, AUDIT_ALLOW, NULL);
+	exchange->server->exchange = NULL;
+	exchange->server = NULL;
 	over(exchange);
 }
 
@@ -323,7 +367,6 @@ void exchange_recheck(struct exchange *exchange)
 		proceed(exchange);
 		http_run(http);
 	} else if (exchange->decision.answer == POLICY_DENY) {
-		exchange_log(exchange, AUDIT_DENY, "revoked");
-		flow_close(exchange->flow, ECONNREFUSED);
+		exchange_reset(exchange, AUDIT_DENY, "revoked", ECONNREFUSED);
 	}
 }

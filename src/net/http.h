@@ -12,10 +12,9 @@
 
 #include "net/exchange.h"
 #include "net/http1_client.h"
-#include "net/http1_server.h"
-#include "wire/address.h"
+#include "net/servers.h"
 
-struct connecting;
+struct end;
 struct flow;
 
 enum http_mode {
@@ -28,13 +27,7 @@ struct http {
 	enum http_mode mode;
 	bool over; /* the flow goes on without it, or not at all */
 	struct http1_client client;
-	struct exchange exchange;
-	struct connecting *connecting; /* owned */
-
-	struct http1_server server; /* its end is NULL when there is none */
-	struct target server_target;
-	struct address server_address; /* family 0: unknown, by a proxy */
-	bool by_proxy;
+	struct servers servers;
 };
 
 /* The flow keeps the client's end. */
@@ -51,10 +44,10 @@ void http_recheck(struct http *http);
 void http_log_end(struct http *http, const char *reason);
 
 /* For the exchange. */
-void http_find_server(struct http *http);
-void http_drop_server(struct http *http);
-struct address http_server_address(const struct http *http);
-/* The response to an upgrade was passed on: bytes from now on. */
-void http_become_tunnel(struct http *http);
+/*
+ * The response to an upgrade was passed on: bytes from now on. Takes server,
+ * which was the exchange's.
+ */
+void http_become_tunnel(struct exchange *exchange, struct end *server);
 /* CONNECT was allowed: the flow begins anew, with that target. */
-void http_become_flow(struct http *http);
+void http_become_flow(struct exchange *exchange);

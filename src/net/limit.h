@@ -9,6 +9,8 @@
 
 /* Upstream connections that are being made, lookups included. */
 #define LIMIT_HALF_OPEN 1024
+/* Connections to the server behind one connection of a client. */
+#define LIMIT_SERVERS 16
 /* Addresses that are tried for one connection. */
 #define LIMIT_CANDIDATES 16
 /* Bytes in buffers of this process; over it the heaviest flow is reset. */
