@@ -11,7 +11,7 @@
 set -eu
 
 build='gcc libc6-dev meson ninja-build pkg-config libjansson-dev libseccomp-dev
-libarchive-dev libc-ares-dev libext2fs-dev comerr-dev libssl-dev scdoc'
+libarchive-dev libc-ares-dev libnghttp2-dev libext2fs-dev comerr-dev libssl-dev scdoc'
 run='qemu-system-x86 mmdebstrap e2fsprogs busybox-static kmod uidmap
 fakechroot fakeroot ca-certificates'
 test='python3 python3-pytest tmux util-linux procps mount git clang-format

@@ -52,6 +52,7 @@ struct end {
 	end_fn *on_event;
 	void *owner;    /* for the user of the end */
 	bool connected; /* a socket that is being connected is not */
+	bool http2;     /* the two sides agreed to speak it, not HTTP/1 */
 	bool eof;       /* nothing follows what can be looked at */
 	bool finished;  /* end_finish() was called */
 	int error;      /* errno: gone both ways, close it */

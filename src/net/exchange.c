@@ -100,6 +100,7 @@ void exchange_refuse(struct exchange *exchange,
 	struct http_client *client = exchange->client;
 	struct http_reply reply;
 
+	exchange->http->moved++;
 	if (exchange->response_begun) {
 		exchange_reset(exchange, refusal->verdict, refusal->reason,
 			       ECONNRESET);
@@ -258,6 +259,7 @@ void exchange_begin(struct exchange *exchange)
 	const char *problem;
 	unsigned status = 403;
 
+	exchange->http->moved++;
 	exchange->client->ops->request(exchange->client, &request);
 	keep_request(exchange, &request);
 	problem = exchange->http->mode == HTTP_PROXY
@@ -297,6 +299,7 @@ void exchange_send(struct exchange *exchange, struct http_server *server)
 {
 	struct http_request request;
 
+	exchange->http->moved++;
 	exchange->client->ops->request(exchange->client, &request);
 	name_host(&exchange->target, &request);
 	request.scheme = HTTP_SCHEME_HTTP;
@@ -315,6 +318,7 @@ void exchange_send(struct exchange *exchange, struct http_server *server)
 void exchange_request_body(struct exchange *exchange, const void *bytes,
 			   size_t len)
 {
+	exchange->http->moved++;
 	exchange->bytes_out += len;
 	exchange->server->ops->body(exchange->server, bytes, len);
 }
@@ -322,6 +326,7 @@ void exchange_request_body(struct exchange *exchange, const void *bytes,
 void exchange_request_end(struct exchange *exchange,
 			  const struct http_fields *trailers)
 {
+	exchange->http->moved++;
 	exchange->request_done = true;
 	exchange->server->ops->end(exchange->server, trailers);
 }
@@ -329,6 +334,7 @@ void exchange_request_end(struct exchange *exchange,
 void exchange_response_head(struct exchange *exchange,
 			    struct http_response *response)
 {
+	exchange->http->moved++;
 	if (!response->is_interim) {
 		exchange->response_begun = true;
 		exchange->status = response->status;
@@ -339,6 +345,7 @@ void exchange_response_head(struct exchange *exchange,
 void exchange_response_body(struct exchange *exchange, const void *bytes,
 			    size_t len)
 {
+	exchange->http->moved++;
 	exchange->bytes_in += len;
 	exchange->client->ops->body(exchange->client, bytes, len);
 }
@@ -346,6 +353,7 @@ void exchange_response_body(struct exchange *exchange, const void *bytes,
 void exchange_response_end(struct exchange *exchange,
 			   const struct http_fields *trailers)
 {
+	exchange->http->moved++;
 	exchange->client->ops->end(exchange->client, trailers);
 	exchange_log(exchange, AUDIT_ALLOW, NULL);
 	exchange->server->exchange = NULL;

@@ -13,6 +13,15 @@
 #include "net/end.h"
 #include "net/flow.h"
 #include "net/gate.h"
+#include "net/h2_client.h"
+
+/* Rounds without pause; what is left is done in the next one of the loop. */
+#define ROUNDS 8
+
+static void on_again(struct deadline *deadline)
+{
+	http_run(CONTAINER_OF(deadline, struct http, again));
+}
 
 struct http *http_new(struct flow *flow, enum http_mode mode)
 {
@@ -21,13 +30,19 @@ struct http *http_new(struct flow *flow, enum http_mode mode)
 	http->flow = flow;
 	http->mode = mode;
 	servers_init(&http->servers, http);
+	deadline_init(&http->again, on_again);
 	http1_client_init(&http->client, http);
+	if (flow->client->http2)
+		http->h2 = h2_client_new(http);
 	return http;
 }
 
 void http_free(struct http *http)
 {
 	http->over = true;
+	deadline_stop(&http->again);
+	if (http->h2)
+		h2_client_free(TAKE_PTR(http->h2));
 	http1_client_release(&http->client);
 	servers_release(&http->servers);
 	loop_defer_free(http->flow->gate->loop, http);
@@ -35,17 +50,30 @@ void http_free(struct http *http)
 
 void http_log_end(struct http *http, const char *reason)
 {
-	exchange_abandon(&http->client.exchange, reason);
+	if (http->h2)
+		h2_client_abandon(http->h2, reason);
+	else
+		exchange_abandon(&http->client.exchange, reason);
 }
 
-/* Each makes room or bytes for the other; twice is always enough. */
+/* Each makes room or bytes for the other. */
 void http_run(struct http *http)
 {
-	for (int i = 0; i < 2 && !http->over; i++) {
-		http1_client_run(&http->client);
+	uint64_t before;
+
+	for (int i = 0; i < ROUNDS && !http->over; i++) {
+		before = http->moved;
+		if (http->h2)
+			h2_client_run(http->h2);
+		else
+			http1_client_run(&http->client);
 		if (!http->over)
 			servers_run(&http->servers);
+		if (http->moved == before)
+			return;
 	}
+	if (!http->over)
+		deadline_start(&http->flow->gate->soon, &http->again);
 }
 
 void http_on_client(struct http *http)
@@ -60,6 +88,10 @@ void http_on_client(struct http *http)
 
 void http_on_deadline(struct http *http)
 {
+	if (http->h2) {
+		h2_client_on_deadline(http->h2);
+		return;
+	}
 	exchange_refuse(&http->client.exchange,
 			&(struct exchange_refusal){ 408, AUDIT_DENY,
 						    "no whole head in time",
@@ -107,6 +139,10 @@ void http_become_flow(struct exchange *exchange)
 void http_recheck(struct http *http)
 {
 	servers_recheck(&http->servers);
-	if (!http->over)
+	if (http->over)
+		return;
+	if (http->h2)
+		h2_client_recheck(http->h2);
+	else
 		exchange_recheck(&http->client.exchange);
 }

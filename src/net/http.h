@@ -10,12 +10,14 @@
 
 #include <stdbool.h>
 
+#include "net/deadline.h"
 #include "net/exchange.h"
 #include "net/http1_client.h"
 #include "net/servers.h"
 
 struct end;
 struct flow;
+struct h2_client;
 
 enum http_mode {
 	HTTP_ORIGIN, /* a connection to one target */
@@ -25,8 +27,11 @@ enum http_mode {
 struct http {
 	struct flow *flow;
 	enum http_mode mode;
-	bool over; /* the flow goes on without it, or not at all */
-	struct http1_client client;
+	bool over;      /* the flow goes on without it, or not at all */
+	uint64_t moved; /* grows while there may be more to do */
+	struct deadline again;
+	struct h2_client *h2;       /* owned; NULL: the client speaks HTTP/1 */
+	struct http1_client client; /* unused with HTTP/2 */
 	struct servers servers;
 };
 

@@ -203,10 +203,13 @@ static bool read_head(struct http1_client *self)
 {
 	struct http_request request;
 	struct http_problem problem;
+	const uint8_t *bytes;
 	size_t len;
-	const uint8_t *bytes = gather(self, SIZE_MAX, &len);
-	int head = http1_head_length(bytes, len, &self->scanned, &problem);
+	int head;
 
+	end_fill(end_of(self));
+	bytes = gather(self, SIZE_MAX, &len);
+	head = http1_head_length(bytes, len, &self->scanned, &problem);
 	/* Our own answers must fit, however little the client reads. */
 	if (end_space(end_of(self)) < HTTP1_ENCODED_MAX)
 		return false;
@@ -262,6 +265,7 @@ static bool read_body(struct http1_client *self)
 
 	if (!room)
 		return false;
+	end_fill(end_of(self));
 	bytes = gather(self, room, &len);
 	result = http1_body_read(&self->body, bytes, len, &piece);
 	if (piece.content.len)

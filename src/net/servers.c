@@ -5,6 +5,7 @@
 #include "net/servers.h"
 
 #include <errno.h>
+#include <stdlib.h>
 
 #include "base/loop.h"
 #include "base/mem.h"
@@ -16,6 +17,7 @@
 #include "net/exchange.h"
 #include "net/flow.h"
 #include "net/gate.h"
+#include "net/h2_server.h"
 #include "net/http.h"
 #include "net/http_reply.h"
 
@@ -48,6 +50,7 @@ static void free_link(struct server_link *link)
 
 	connect_cancel(TAKE_PTR(link->connecting));
 	http1_server_close(&link->http1);
+	h2_server_free(TAKE_PTR(link->h2));
 	list_remove(&link->link);
 	self->count--;
 	loop_defer_free(self->http->flow->gate->loop, link);
@@ -114,10 +117,17 @@ static void use_end(struct server_link *link, const struct connected *result)
 	end->owner = link;
 	end->on_event = on_server;
 	link->address = result->address;
+	link->servers->only_http1 = !end->http2;
+	if (end->http2) {
+		link->h2 = h2_server_new(link->servers->http, end);
+		link->h2->address = result->address;
+		link->h2->by_proxy = result->by_proxy;
+		free(result->login);
+		return;
+	}
 	link->http1.base.address = result->address;
 	link->http1.base.by_proxy = result->by_proxy;
 	http1_server_use(&link->http1, end, result->absolute, result->login);
-	link->servers->only_http1 = true;
 }
 
 static void on_connected(void *ctx, const struct connected *result)
@@ -172,11 +182,24 @@ static unsigned count_waiting(const struct servers *self)
 	return count;
 }
 
+static bool has_h2(const struct servers *self)
+{
+	LIST_FOR_EACH(node, &self->links) {
+		const struct server_link *link = link_of(node);
+
+		if (link->h2 && h2_server_is_good(link->h2))
+			return true;
+	}
+	return false;
+}
+
 /* The first connection shows how many requests one can carry. */
 static void start_links(struct servers *self)
 {
 	unsigned making = count_making(self), wanted = count_waiting(self);
 
+	if (has_h2(self))
+		return; /* there will be room on it */
 	while (making < wanted && self->count < LIMIT_SERVERS &&
 	       (self->only_http1 || !making) && start_link(self))
 		making++;
@@ -186,19 +209,36 @@ static struct http_server *find_free(struct servers *self)
 {
 	LIST_FOR_EACH(node, &self->links) {
 		struct server_link *link = link_of(node);
+		struct http_server *stream =
+			link->h2 ? h2_server_open(link->h2) : NULL;
 
+		if (stream)
+			return stream;
 		if (http1_server_is_idle(&link->http1))
 			return &link->http1.base;
 	}
 	return NULL;
 }
 
+static void refuse_upgrade(struct exchange *exchange)
+{
+	exchange_refuse(exchange,
+			&(struct exchange_refusal){
+				501, AUDIT_DENY,
+				"no upgrade on a server's HTTP/2", NULL });
+}
+
 static void assign(struct servers *self)
 {
 	while (!self->http->over && first_waiting(self)) {
 		struct exchange *exchange = first_waiting(self);
-		struct http_server *server = find_free(self);
+		struct http_server *server;
 
+		if (exchange->upgrade && has_h2(self)) {
+			refuse_upgrade(exchange);
+			continue;
+		}
+		server = find_free(self);
 		if (!server)
 			break;
 		list_remove(&exchange->waiting);
@@ -220,6 +260,8 @@ void servers_find(struct servers *servers, struct exchange *exchange)
 
 static bool is_gone(const struct server_link *link)
 {
+	if (link->h2)
+		return h2_server_is_over(link->h2);
 	return !link->connecting && !link->http1.end;
 }
 
@@ -228,7 +270,10 @@ void servers_run(struct servers *servers)
 	LIST_FOR_EACH(node, &servers->links) {
 		struct server_link *link = link_of(node);
 
-		http1_server_run(&link->http1);
+		if (link->h2)
+			h2_server_run(link->h2);
+		else
+			http1_server_run(&link->http1);
 		if (servers->http->over)
 			return;
 		if (is_gone(link))
@@ -260,6 +305,8 @@ void servers_recheck(struct servers *servers)
 
 		if (is_open(servers, &link->address))
 			continue;
+		if (link->h2)
+			h2_server_revoke(link->h2);
 		revoke_exchange(link->http1.base.exchange);
 		if (servers->http->over)
 			return;

@@ -17,6 +17,7 @@
 
 struct connecting;
 struct exchange;
+struct h2_server;
 struct http;
 
 struct servers {
@@ -34,7 +35,8 @@ struct server_link {
 	struct list link;
 	struct connecting *connecting; /* owned; NULL: it is made */
 	struct address address;
-	struct http1_server http1;
+	struct http1_server http1; /* unused with HTTP/2 */
+	struct h2_server *h2;      /* owned; NULL: it speaks HTTP/1 */
 };
 
 void servers_init(struct servers *servers, struct http *http);

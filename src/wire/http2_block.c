@@ -14,23 +14,34 @@ struct lengths {
 };
 
 #define BYTES_MAX \
-	(HTTP2_LIST_MAX + HTTP2_BLOCK_FIELDS_MAX * sizeof(struct lengths))
+	(HTTP2_ENCODED_MAX + HTTP2_BLOCK_FIELDS_MAX * sizeof(struct lengths))
+
+static void init(struct http2_block *block, size_t list_max)
+{
+	*block = (struct http2_block){ .bytes = BUFFER_INIT(BYTES_MAX),
+				       .list_max = list_max };
+}
 
 void http2_block_init(struct http2_block *block)
 {
-	*block = (struct http2_block){ .bytes = BUFFER_INIT(BYTES_MAX) };
+	init(block, HTTP2_LIST_MAX);
+}
+
+void http2_block_init_large(struct http2_block *block)
+{
+	init(block, HTTP2_ENCODED_MAX);
 }
 
 void http2_block_release(struct http2_block *block)
 {
 	buffer_release(&block->bytes);
-	http2_block_init(block);
+	init(block, block->list_max);
 }
 
 static bool fits(const struct http2_block *block, struct span name,
 		 struct span value)
 {
-	size_t left = HTTP2_LIST_MAX - block->list_size;
+	size_t left = block->list_max - block->list_size;
 
 	if (block->too_large || block->count == HTTP2_BLOCK_FIELDS_MAX ||
 	    left < HTTP2_FIELD_COST)

@@ -16,17 +16,20 @@
 /* As SETTINGS_MAX_HEADER_LIST_SIZE counts: 32 bytes for each field besides. */
 #define HTTP2_LIST_MAX 65536
 #define HTTP2_FIELD_COST 32
+#define HTTP2_ENCODED_MAX (HTTP2_LIST_MAX + 16384)
 /* Some of these are joined to one, others are no fields for HTTP_FIELDS_MAX. */
 #define HTTP2_BLOCK_FIELDS_MAX 256
 
 struct http2_block {
 	struct buffer bytes; /* private */
 	size_t count;
-	size_t list_size;
+	size_t list_size, list_max;
 	bool too_large; /* something was left out */
 };
 
 void http2_block_init(struct http2_block *block);
+/* For what we write: with room for whatever a parsed head can become. */
+void http2_block_init_large(struct http2_block *block);
 void http2_block_release(struct http2_block *block);
 /* Copies both. -1: it is too large, now and for good. */
 int http2_block_add(struct http2_block *block, struct span name,
