@@ -316,12 +316,13 @@ static void watch_time(struct h2_client *self)
 		deadline_start(&flow->gate->peek, &flow->deadline);
 }
 
+/* A client that only listens could not even say that it has room. */
 static bool ends(const struct h2_client *self)
 {
 	const struct end *end = self->session.end;
 
 	return self->session.broke || h2_session_is_over(&self->session) ||
-	       (end->eof && !self->session.count && !end_available(end));
+	       (end->eof && !end_available(end));
 }
 
 static void finish(struct h2_client *self)

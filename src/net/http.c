@@ -145,4 +145,7 @@ void http_recheck(struct http *http)
 		h2_client_recheck(http->h2);
 	else
 		exchange_recheck(&http->client.exchange);
+	/* What was reset must be told. */
+	if (!http->over)
+		http_run(http);
 }
