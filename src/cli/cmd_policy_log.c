@@ -102,7 +102,10 @@ static void print_entry(const struct net_log_entry *entry)
 		print_safe(entry->method);
 		printf(" ");
 		print_safe(entry->path);
+		print_safe(entry->query);
 	}
+	if (entry->status)
+		printf(" %u", (unsigned)entry->status);
 	printf("  ");
 	print_safe(*entry->rule ? entry->rule : DEFAULT_RULE);
 	if (*entry->reason) {

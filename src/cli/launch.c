@@ -15,6 +15,7 @@
 #include "base/fileio.h"
 #include "base/mem.h"
 #include "base/own.h"
+#include "cli/authority.h"
 #include "cli/files_config.h"
 #include "cli/net_config.h"
 #include "cli/plan.h"
@@ -111,7 +112,8 @@ static int add_net(const struct sandbox *sandbox, struct start_spec *spec,
 	if (!net)
 		return -1;
 	spec->net = json_dumps(net, JSON_COMPACT);
-	return 0;
+	spec->authority = authority_ensure(sandbox, err);
+	return spec->authority ? 0 : -1;
 }
 
 static int fill(const struct sandbox *sandbox, const struct plan *plan,

@@ -85,6 +85,7 @@ static int take_fields(const json_t *json, struct net_log_entry *entry)
 		{ "address", &entry->address },
 		{ "method", &entry->method },
 		{ "path", &entry->path },
+		{ "query", &entry->query },
 	};
 	const char *verdict;
 	uint64_t port;
@@ -95,6 +96,7 @@ static int take_fields(const json_t *json, struct net_log_entry *entry)
 	if (take_text(json, "verdict", &verdict) < 0 ||
 	    take_verdict(verdict, entry) < 0 ||
 	    take_number(json, "port", UINT16_MAX, &port) < 0 ||
+	    take_number(json, "status", 999, &entry->status) < 0 ||
 	    take_number(json, "bytes_out", INT64_MAX, &entry->bytes_out) < 0 ||
 	    take_number(json, "bytes_in", INT64_MAX, &entry->bytes_in) < 0)
 		return -1;

@@ -28,11 +28,13 @@ struct net_log_entry {
 	const char *name;          /* "" for a literal address */
 	const char *address;       /* "" where none was looked at */
 	const char *method, *path; /* "" where no request was seen */
+	const char *query;         /* with its `?`; of inspected hosts alone */
 	const char *rule;          /* "" when no rule said so */
 	const char *scope, *reason;
 	uint16_t port;
 	bool denied;
-	bool held; /* a question was asked; its verdict follows */
+	bool held;       /* a question was asked; its verdict follows */
+	uint64_t status; /* of the response; 0: none was seen */
 	uint64_t bytes_out, bytes_in;
 };
 

@@ -38,7 +38,7 @@ struct request {
 	uint64_t disk_bytes;       /* 0: not given */
 	bool cold, remove_at_end;
 	const char *preset;         /* --policy; NULL: not given */
-	struct rule_words rules;    /* --allow, --deny; owned */
+	struct rule_words rules;    /* --allow, --deny, --inspect; owned */
 	struct port_list ports;     /* host 0: any that is free */
 	struct socket_list sockets; /* owned */
 	bool ask;
@@ -63,7 +63,7 @@ int request_take_path(struct request *request, const char *word,
 int request_take_shares(const struct options *options, bool needs_workspace,
 			struct request *request, struct error *err);
 
-/* --policy, --allow, --deny, --ask, -p, --socket. */
+/* --policy, --allow, --deny, --inspect, --ask, -p, --socket. */
 int request_take_net(const struct options *options, const struct store *store,
 		     struct request *request, struct error *err);
 /*

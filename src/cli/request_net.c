@@ -95,6 +95,7 @@ int request_take_net(const struct options *options, const struct store *store,
 		return options_usage(err, "%s", err->text);
 	if (take_rules(options, "allow", RULE_ALLOW, request, err) < 0 ||
 	    take_rules(options, "deny", RULE_DENY, request, err) < 0 ||
+	    take_rules(options, "inspect", RULE_INSPECT, request, err) < 0 ||
 	    take_ports(options, request, err) < 0)
 		return -1;
 	return take_sockets(options, store, request, err);

@@ -10,11 +10,12 @@
 #include "base/mem.h"
 #include "base/text.h"
 #include "guest/accounts.h"
+#include "guest/trust.h"
 #include "proto/messages.h"
 
 #define DEFAULT_PATH \
 	"PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
-#define DEFAULTS_MAX 8
+#define DEFAULTS_MAX (8 + TRUST_VARIABLES)
 #define DEFAULT_TEXT_MAX (ACCOUNT_PATH_MAX + 16)
 
 static void set_default(struct environment *environment, const char *key,
@@ -50,6 +51,15 @@ static void set_variable(struct environment *environment, const char *var)
 	environment->vars[environment->count++] = var;
 }
 
+static void set_trust(struct environment *environment)
+{
+	struct trust_variable variables[TRUST_VARIABLES];
+	unsigned count = trust_variables("", variables);
+
+	for (unsigned i = 0; i < count; i++)
+		set_default(environment, variables[i].name, variables[i].value);
+}
+
 void environment_build(struct environment *environment,
 		       const struct account *account, bool terminal,
 		       const struct message_strings *extra)
@@ -71,6 +81,7 @@ void environment_build(struct environment *environment,
 	set_default(environment, "LANG", "C.UTF-8");
 	if (terminal)
 		set_default(environment, "TERM", "xterm-256color");
+	set_trust(environment);
 	for (uint32_t i = 0; i < extra->count; i++) {
 		var = message_string_next(extra, var);
 		set_variable(environment, var);

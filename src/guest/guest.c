@@ -18,6 +18,7 @@
 #include "guest/power.h"
 #include "guest/prime.h"
 #include "guest/stats.h"
+#include "guest/trust.h"
 #include "proto/messages.h"
 
 #define FREEZE_MS 2000
@@ -107,6 +108,7 @@ static void wake(struct guest *guest, const struct message *message)
 {
 	/* Who runs before this would see the clock of the snapshot. */
 	identity_wake(&guest->identity, &message->wake);
+	trust_install("", message->wake.authority);
 	cgroups_thaw(&guest->cgroups);
 	sessions_resume(&guest->sessions);
 	if (guest->state != GUEST_WAITING) {

@@ -87,6 +87,7 @@ static const struct field fields[] = {
 	FIELD(files, FIELD_TEXT_NULL),
 	NUMBER(shares, 0, START_SHARES_MAX),
 	FIELD(net, FIELD_TEXT_NULL),
+	FIELD(authority, FIELD_TEXT_NULL),
 };
 
 static json_t *encode_disks(const struct start_spec *spec)

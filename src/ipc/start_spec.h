@@ -68,6 +68,8 @@ struct start_spec {
 	unsigned shares; /* how many these are; also told to the guest */
 	char *net; /* JSON object: the network's settings; NULL: there is none
 		    */
+	char *authority; /* PEM of the sandbox's authority, for the guest; or
+			    NULL */
 };
 
 /*

@@ -62,6 +62,7 @@ static json_t *message(struct keeper *keeper)
 
 	json_object_set_new(json, "sandbox", json_string(net->sandbox));
 	json_object_set_new(json, "uid", json_integer(net->uid));
+	json_object_set_new(json, "ca", net_files_authority(net->files));
 	return json;
 }
 

@@ -45,11 +45,14 @@ static int message_file(struct keeper *keeper, struct error *err)
 {
 	AUTO_FREE char *text = message_text(keeper);
 	AUTO_CLOSE int fd = memfd_create("message", MFD_CLOEXEC);
+	int written;
 
 	if (!text || fd < 0)
 		return error_set(err, errno, "start message");
-	if (fileio_write_all(fd, text, strlen(text), err) < 0 ||
-	    lseek(fd, 0, SEEK_SET) < 0)
+	written = fileio_write_all(fd, text, strlen(text), err);
+	/* It may hold a key. */
+	explicit_bzero(text, strlen(text));
+	if (written < 0 || lseek(fd, 0, SEEK_SET) < 0)
 		return error_set(err, errno, "start message");
 	return TAKE_FD(fd);
 }

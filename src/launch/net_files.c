@@ -8,16 +8,23 @@
 #include <fcntl.h>
 #include <stdbool.h>
 #include <stdio.h>
+#include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/buffer.h"
 #include "base/error.h"
+#include "base/fileio.h"
+#include "base/log.h"
 #include "base/own.h"
 #include "base/text.h"
 
 #define FOLDER "net"
 #define NAMES "names"
 #define LOG "log.jsonl"
+#define CERTIFICATE "ca.crt"
+#define KEY "ca.key"
+#define PEM_MAX 8192
 
 int net_files_folder(int sandbox_folder, struct error *err)
 {
@@ -49,6 +56,25 @@ static int open_regular(int folder, const char *name, int flags,
 int net_files_names(int folder, struct error *err)
 {
 	return open_regular(folder, NAMES, O_RDWR, err);
+}
+
+json_t *net_files_authority(int folder)
+{
+	AUTO_BUFFER struct buffer certificate = BUFFER_INIT(PEM_MAX);
+	AUTO_BUFFER struct buffer key = BUFFER_INIT(PEM_MAX);
+	struct error err = { 0 };
+	json_t *json = NULL;
+
+	if (fileio_read(folder, CERTIFICATE, &certificate, &err) == 0 &&
+	    fileio_read(folder, KEY, &key, &err) == 0)
+		json = json_pack("{s:s%, s:s%}", "certificate",
+				 certificate.data, certificate.len, "key",
+				 key.data, key.len);
+	else if (err.code != ENOENT)
+		log_warn(FOLDER "/%s", err.text);
+	if (key.len)
+		explicit_bzero(key.data, key.len);
+	return json ? json : json_null();
 }
 
 /* log.jsonl becomes log.jsonl.1 and so on; the last one goes. */

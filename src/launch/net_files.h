@@ -5,8 +5,11 @@
  *   names          ADDRESS NAME, one line for each name ever asked for
  *   log.jsonl      what was allowed and refused; older ones are log.jsonl.1
  *                  (the newest) to log.jsonl.3
+ *   ca.crt, ca.key the sandbox's authority; bawn-ca makes them
  */
 #pragma once
+
+#include <jansson.h>
 
 struct error;
 
@@ -15,6 +18,11 @@ struct error;
 
 /* Made if missing. */
 int net_files_folder(int sandbox_folder, struct error *err);
+/*
+ * {"certificate", "key"}, caller owns it; null when there is none: then nothing
+ * can be intercepted.
+ */
+json_t *net_files_authority(int folder);
 /* For reading and appending. */
 int net_files_names(int folder, struct error *err);
 /*

@@ -180,6 +180,8 @@ static const char *const syscalls[] = {
 	"mremap",
 	"madvise",
 	"mprotect",
+	"mlock",
+	"mlock2", /* OpenSSL of bawn-net, for keys */
 	"eventfd2",
 	/* markers; time */
 	"getrandom",

@@ -27,9 +27,13 @@
 #define PATH_BYTES 2048u /* of a path; a longer one is cut */
 
 static const char *const protocols[] = {
-	[AUDIT_TCP] = "tcp",       [AUDIT_TLS] = "tls",
-	[AUDIT_HTTP] = "http",     [AUDIT_DNS] = "dns",
-	[AUDIT_SOCKET] = "socket", [AUDIT_PUBLISHED] = "published",
+	[AUDIT_TCP] = "tcp",
+	[AUDIT_TLS] = "tls",
+	[AUDIT_HTTP] = "http",
+	[AUDIT_HTTPS] = "https",
+	[AUDIT_DNS] = "dns",
+	[AUDIT_SOCKET] = "socket",
+	[AUDIT_PUBLISHED] = "published",
 };
 static_assert(ARRAY_SIZE(protocols) == AUDIT_PROTOCOLS, "a name for each");
 
@@ -180,6 +184,9 @@ static void put_request(struct json_line *line,
 	json_line_text(line, "method", record->method);
 	if (record->path)
 		json_line_bytes(line, "path", record->path, len);
+	if (record->query)
+		json_line_bytes(line, "query", record->query,
+				strnlen(record->query, PATH_BYTES));
 	if (record->status)
 		json_line_number(line, "status", record->status);
 }

@@ -25,6 +25,7 @@ enum audit_protocol {
 	AUDIT_TCP,
 	AUDIT_TLS,
 	AUDIT_HTTP,
+	AUDIT_HTTPS, /* requests inside TLS, which was intercepted */
 	AUDIT_DNS,
 	AUDIT_SOCKET,
 	AUDIT_PUBLISHED,
@@ -65,7 +66,8 @@ struct audit_record {
 	enum audit_protocol protocol;
 	enum audit_verdict verdict;
 	const char *method, *path;
-	size_t path_len; /* without the query */
+	size_t path_len;   /* without the query */
+	const char *query; /* only of hosts that are inspected */
 	unsigned status;
 	const struct decision *decision;
 	const char *reason;

@@ -206,6 +206,20 @@ static int read_marker(const char *text, uint8_t out[NET_MARKER_BYTES],
 	return 0;
 }
 
+static int read_ca(json_t *json, struct config *config, struct error *err)
+{
+	const char *certificate, *key;
+
+	if (!json || json_is_null(json))
+		return 0;
+	if (json_unpack_ex(json, NULL, JSON_STRICT, "{s:s, s:s}", "certificate",
+			   &certificate, "key", &key) < 0)
+		return refuse(err, "the authority is malformed");
+	config->ca_certificate = xstrdup(certificate);
+	config->ca_key = xstrdup(key);
+	return 0;
+}
+
 static int read_start(json_t *json, struct config *config, struct error *err)
 {
 	json_t *marker = json_object_get(json, "marker");
@@ -219,7 +233,8 @@ static int read_start(json_t *json, struct config *config, struct error *err)
 		return refuse(err, "the start is malformed");
 	config->sandbox = xstrdup(sandbox);
 	config->uid = (uid_t)uid;
-	if (read_marker(next, config->next_marker, err) < 0)
+	if (read_marker(next, config->next_marker, err) < 0 ||
+	    read_ca(json_object_get(json, "ca"), config, err) < 0)
 		return -1;
 	config->has_marker = marker && !json_is_null(marker);
 	if (!config->has_marker)
@@ -241,7 +256,7 @@ static const struct key {
 
 static const char *const plain_keys[] = { "preset", "ask_ms" };
 static const char *const start_keys[] = { "sandbox", "marker", "next_marker",
-					  "uid" };
+					  "uid", "ca" };
 
 static bool has_word(const char *const *list, size_t count, const char *word)
 {
@@ -310,6 +325,7 @@ struct config *config_parse(const void *bytes, size_t len,
 struct config *config_read(int fd, enum config_kind kind, struct error *err)
 {
 	AUTO_BUFFER struct buffer text = BUFFER_INIT(CONFIG_BYTES_MAX);
+	struct config *config;
 
 	if (lseek(fd, 0, SEEK_SET) < 0) {
 		error_set(err, errno, "settings");
@@ -319,13 +335,26 @@ struct config *config_read(int fd, enum config_kind kind, struct error *err)
 		error_prefix(err, "settings");
 		return NULL;
 	}
-	return config_parse(text.data, text.len, kind, err);
+	config = config_parse(text.data, text.len, kind, err);
+	/* The start message holds a key. */
+	if (text.len)
+		explicit_bzero(text.data, text.len);
+	return config;
+}
+
+void config_forget_key(struct config *config)
+{
+	if (config->ca_key)
+		explicit_bzero(config->ca_key, strlen(config->ca_key));
+	free(TAKE_PTR(config->ca_key));
 }
 
 void config_free(struct config *config)
 {
 	if (!config)
 		return;
+	config_forget_key(config);
+	free(config->ca_certificate);
 	if (config->policy)
 		policy_free(config->policy);
 	hosts_table_release(&config->hosts);

@@ -11,7 +11,8 @@
  *   "addresses": [the host's own], "published": [{"id", "port"}],
  *   "sockets": [paths in the guest]
  * and at the start also
- *   "sandbox": NAME, "marker": HEX|null, "next_marker": HEX, "uid": N
+ *   "sandbox": NAME, "marker": HEX|null, "next_marker": HEX, "uid": N,
+ *   "ca": {"certificate": PEM, "key": PEM} or null or left out
  *
  * A config is read whole or not at all, and never changed afterwards.
  */
@@ -58,6 +59,8 @@ struct config {
 	bool has_marker;
 	uint8_t marker[NET_MARKER_BYTES], next_marker[NET_MARKER_BYTES];
 	uid_t uid; /* 0: none given */
+	/* owned; NULL: nothing can be intercepted */
+	char *ca_certificate, *ca_key;
 };
 
 /* Pure. NULL and err when it is refused. */
@@ -66,3 +69,5 @@ struct config *config_parse(const void *bytes, size_t len,
 /* All of the file, from its begin; fd stays open. */
 struct config *config_read(int fd, enum config_kind kind, struct error *err);
 void config_free(struct config *config);
+/* Wipes the authority's key: it is where it is needed. */
+void config_forget_key(struct config *config);

@@ -14,6 +14,7 @@
 #include "net/config.h"
 #include "net/decision.h"
 #include "net/end.h"
+#include "net/end_tls.h"
 #include "net/gate.h"
 #include "net/resolver.h"
 #include "net/target.h"
@@ -30,6 +31,7 @@ struct connecting {
 	bool by_proxy, absolute;
 	struct lookup *lookup;       /* owned */
 	struct handshake *handshake; /* owned */
+	struct end *secure;          /* owned: TLS that is being begun */
 
 	struct address candidates[LIMIT_CANDIDATES];
 	struct end *tries[LIMIT_CANDIDATES]; /* owned; NULL: not, no more */
@@ -48,6 +50,7 @@ static void release(struct connecting *self)
 {
 	lookup_cancel(self->lookup);
 	handshake_cancel(self->handshake);
+	end_close(self->secure, ECONNRESET);
 	for (size_t i = 0; i < self->count; i++)
 		end_close(self->tries[i], 0);
 	deadline_stop(&self->whole);
@@ -96,16 +99,63 @@ static void on_whole(struct deadline *deadline)
 	finish(self);
 }
 
+static void on_secure(struct end *end)
+{
+	struct connecting *self = end->owner;
+
+	if (end->error) {
+		self->result.code = EPROTO;
+		self->result.reason =
+			end->problem ? end->problem : "TLS failed";
+	} else if (!end->connected) {
+		return;
+	} else {
+		end->on_event = NULL;
+		end->owner = NULL;
+		self->result.end = TAKE_PTR(self->secure);
+	}
+	finish(self);
+}
+
+/* Takes end, which leads to the target and to nothing else. */
+static void use_end(struct connecting *self, struct end *end)
+{
+	struct authority peer = { 0 };
+	SSL_CTX *context;
+
+	if (self->use != CONNECT_HTTPS && self->use != CONNECT_HTTPS_1) {
+		self->result.end = end;
+		finish(self);
+		return;
+	}
+	target_host(&self->target, peer.host);
+	peer.address = self->target.address;
+	context = trust_context(&self->gate->trust);
+	self->secure = end_tls_client(
+		&self->gate->ends, end, context, &peer,
+		self->use == CONNECT_HTTPS_1 ? END_TLS_HTTP_1 : END_TLS_HTTP);
+	if (self->secure) {
+		self->secure->owner = self;
+		self->secure->on_event = on_secure;
+		return;
+	}
+	self->result.code = EPROTO;
+	self->result.reason =
+		context ? "TLS failed" : "the host trusts no authority at all";
+	finish(self);
+}
+
 static void on_handshake(void *ctx, struct end *end, const char *why)
 {
 	struct connecting *self = ctx;
 
 	self->handshake = NULL;
-	self->result.end = end;
-	if (!end) {
-		self->result.code = ECONNREFUSED;
-		self->result.reason = why;
+	if (end) {
+		use_end(self, end);
+		return;
 	}
+	self->result.code = ECONNREFUSED;
+	self->result.reason = why;
 	finish(self);
 }
 
@@ -144,8 +194,7 @@ static void won(struct connecting *self, size_t index)
 		return;
 	}
 	if (!self->by_proxy) {
-		self->result.end = end;
-		finish(self);
+		use_end(self, end);
 		return;
 	}
 	self->handshake = handshake_start(self->gate, &self->proxy, end,

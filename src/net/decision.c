@@ -21,6 +21,8 @@ static void keep(const struct policy_verdict *verdict, struct decision *out)
 		.guarded = verdict->guarded,
 		.names_port = verdict->names_port,
 		.exact_host = verdict->exact_host,
+		.bypass = verdict->bypass,
+		.inspect = verdict->inspect,
 		.approved = approved,
 	};
 	if (verdict->rule) {

@@ -13,7 +13,7 @@ struct target;
 
 struct decision {
 	enum policy_answer answer;
-	bool by_default, guarded, names_port, exact_host;
+	bool by_default, guarded, names_port, exact_host, bypass, inspect;
 	bool approved; /* a person said yes to what the default denies */
 	enum policy_scope scope;
 	char *rule; /* owned; NULL: no rule said so */

@@ -50,12 +50,14 @@ struct end {
 	 * error. May close any end, this one too.
 	 */
 	end_fn *on_event;
-	void *owner;    /* for the user of the end */
-	bool connected; /* a socket that is being connected is not */
-	bool http2;     /* the two sides agreed to speak it, not HTTP/1 */
-	bool eof;       /* nothing follows what can be looked at */
-	bool finished;  /* end_finish() was called */
-	int error;      /* errno: gone both ways, close it */
+	void *owner;         /* for the user of the end */
+	struct end *upper;   /* made of this one, which is its owner; or NULL */
+	bool connected;      /* a socket that is being connected is not */
+	bool http2;          /* they agreed to speak it, not HTTP/1 */
+	bool eof;            /* nothing follows what can be looked at */
+	bool finished;       /* end_finish() was called */
+	int error;           /* errno: gone both ways, close it */
+	const char *problem; /* more about an error (static), or NULL */
 };
 
 /* What all ends of this process share. */

@@ -7,6 +7,7 @@
  */
 #include "net/end_tls.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <openssl/err.h>
 #include <openssl/ssl.h>
@@ -32,7 +33,15 @@ struct end_tls {
 	BIO *from_peer, *to_peer;
 	struct ring in;
 	size_t memory;
+	bool wants_certificate; /* the server asked us who we are */
 };
+
+/* In the order of our wishes. */
+static const char *const protocols[] = {
+	[END_TLS_HTTP2] = "h2",
+	[END_TLS_HTTP1] = "http/1.1",
+};
+static_assert(ARRAY_SIZE(protocols) == END_TLS_PROTOCOLS, "a name for each");
 
 static struct end_tls *tls_of(const struct end *end)
 {
@@ -84,21 +93,87 @@ static bool feed(struct end_tls *self)
 	return true;
 }
 
+static const char too_old[] = "TLS 1.2 or later is needed";
+static const char no_protocol[] = "no protocol (ALPN) that we know";
+static const char distrusted[] =
+	"the other side does not trust our certificate";
+static const char no_certificate[] =
+	"it wants a client certificate, which cannot pass";
+
+static const struct {
+	int reason; /* of OpenSSL */
+	const char *text;
+} problems[] = {
+	{ SSL_R_UNSUPPORTED_PROTOCOL, too_old },
+	{ SSL_R_VERSION_TOO_LOW, too_old },
+	{ SSL_R_TLSV1_ALERT_PROTOCOL_VERSION, too_old },
+	{ SSL_R_NO_SHARED_CIPHER, "no cipher is known to both" },
+	{ SSL_R_SSLV3_ALERT_HANDSHAKE_FAILURE,
+	  "the other side wants TLS of another kind" },
+	{ SSL_R_NO_APPLICATION_PROTOCOL, no_protocol },
+	{ SSL_R_TLSV1_ALERT_NO_APPLICATION_PROTOCOL, no_protocol },
+	{ SSL_R_TLSV1_ALERT_UNKNOWN_CA, distrusted },
+	{ SSL_R_SSLV3_ALERT_BAD_CERTIFICATE, distrusted },
+	{ SSL_R_SSLV3_ALERT_CERTIFICATE_UNKNOWN, distrusted },
+	{ SSL_R_WRONG_VERSION_NUMBER, "it does not speak TLS" },
+	{ SSL_R_HTTP_REQUEST, "it does not speak TLS" },
+};
+
+static const char *verify_problem(long result)
+{
+	switch (result) {
+	case X509_V_ERR_HOSTNAME_MISMATCH:
+	case X509_V_ERR_IP_ADDRESS_MISMATCH:
+		return "its certificate is for another name";
+	case X509_V_ERR_CERT_HAS_EXPIRED:
+		return "its certificate has expired";
+	case X509_V_ERR_CERT_NOT_YET_VALID:
+		return "its certificate is not valid yet";
+	case X509_V_ERR_CERT_REVOKED:
+		return "its certificate was revoked";
+	default:
+		return "its certificate is not trusted by the host";
+	}
+}
+
+static const char *problem_of(const struct end_tls *self)
+{
+	long verified = SSL_get_verify_result(self->ssl);
+	int reason = ERR_GET_REASON(ERR_peek_error());
+
+	if (!SSL_is_server(self->ssl) && verified != X509_V_OK)
+		return verify_problem(verified);
+	if (self->wants_certificate)
+		return no_certificate;
+	for (size_t i = 0; i < ARRAY_SIZE(problems); i++) {
+		if (problems[i].reason == reason)
+			return problems[i].text;
+	}
+	return self->end.connected ? NULL : "TLS failed";
+}
+
 static void fail(struct end_tls *self)
 {
-	ERR_clear_error();
-	if (!self->end.error)
+	if (!self->end.error) {
 		self->end.error = EPROTO;
+		self->end.problem = problem_of(self);
+	}
+	ERR_clear_error();
 }
 
 static void shake_hands(struct end_tls *self)
 {
-	int result = SSL_do_handshake(self->ssl);
+	int result;
 
-	if (result == 1)
+	ERR_clear_error();
+	result = SSL_do_handshake(self->ssl);
+
+	if (result == 1) {
 		self->end.connected = true;
-	else if (SSL_get_error(self->ssl, result) != SSL_ERROR_WANT_READ)
+		self->end.http2 = end_tls_protocol(&self->end) == END_TLS_HTTP2;
+	} else if (SSL_get_error(self->ssl, result) != SSL_ERROR_WANT_READ) {
 		fail(self);
+	}
 }
 
 /* False: nothing more to decrypt now. */
@@ -127,6 +202,16 @@ static bool decrypt(struct end_tls *self)
 	return false;
 }
 
+/* Who was asked for a certificate and had none is often just cut off. */
+static void cut(struct end_tls *self, int code)
+{
+	if (self->end.error)
+		return;
+	self->end.error = code;
+	if (self->wants_certificate)
+		self->end.problem = no_certificate;
+}
+
 static void run(struct end_tls *self)
 {
 	bool more = true;
@@ -143,12 +228,12 @@ static void run(struct end_tls *self)
 	ring_trim(&self->in);
 	count_memory(self);
 	flush(self);
-	if (self->lower->error && !self->end.error)
-		self->end.error = self->lower->error;
+	if (self->lower->error)
+		cut(self, self->lower->error);
 	/* Cut without the alert that ends TLS: somebody may have cut it. */
 	if (self->lower->eof && !self->end.eof && !end_available(self->lower) &&
-	    BIO_pending(self->from_peer) == 0 && !self->end.error)
-		self->end.error = ECONNRESET;
+	    BIO_pending(self->from_peer) == 0)
+		cut(self, ECONNRESET);
 }
 
 static void on_lower(struct end *lower)
@@ -230,16 +315,24 @@ static void tls_finish(struct end *end)
 	flush(self);
 }
 
-static void tls_close(struct end *end, int code)
+struct end *end_tls_strip(struct end *end)
 {
 	struct end_tls *self = tls_of(end);
+	struct end *lower = self->lower;
 
-	end_close(self->lower, code);
+	lower->owner = lower->upper = NULL;
+	lower->on_event = NULL;
 	SSL_free(self->ssl);
 	ring_release(&self->in);
 	count_memory(self);
 	end->on_event = NULL;
 	loop_defer_free(self->ends->loop, self);
+	return lower;
+}
+
+static void tls_close(struct end *end, int code)
+{
+	end_close(end_tls_strip(end), code);
 }
 
 static const struct end_ops tls_ops = {
@@ -269,18 +362,80 @@ static int expect_peer(SSL *ssl, const struct authority *peer)
 		       : -1;
 }
 
-struct end *end_tls_client(struct ends *ends, struct end *lower,
-			   SSL_CTX *context, const struct authority *peer)
+/* No certificate of ours is the guest's to use: none is sent. */
+static int on_certificate_wanted(SSL *ssl, void *ctx)
 {
-	SSL *ssl = context ? SSL_new(context) : NULL;
-	struct end_tls *self;
+	struct end_tls *self = ctx;
 
-	if (!ssl || expect_peer(ssl, peer) < 0) {
-		SSL_free(ssl);
-		end_close(lower, ECONNRESET);
-		return NULL;
+	self->wants_certificate = true;
+	return 1;
+}
+
+/* As TLS writes them: each with its length in front. */
+static int offer_protocols(SSL *ssl, enum end_tls_use use)
+{
+	uint8_t list[64];
+	size_t len = 0;
+
+	for (size_t i = use == END_TLS_HTTP_1 ? END_TLS_HTTP1 : 0;
+	     i < ARRAY_SIZE(protocols); i++) {
+		size_t part = strlen(protocols[i]);
+
+		list[len++] = (uint8_t)part;
+		memcpy(list + len, protocols[i], part);
+		len += part;
 	}
-	self = xcalloc(1, sizeof(*self));
+	/* Unlike everything else in that library, 0 is success here. */
+	return SSL_set_alpn_protos(ssl, list, (unsigned)len) == 0 ? 0 : -1;
+}
+
+/* NULL: it is not in the client's list. */
+static const uint8_t *find_protocol(const uint8_t *list, unsigned len,
+				    const char *name)
+{
+	size_t want = strlen(name);
+
+	for (unsigned at = 0; at < len; at += 1u + list[at]) {
+		if (list[at] == want && at + 1 + want <= len &&
+		    memcmp(list + at + 1, name, want) == 0)
+			return list + at;
+	}
+	return NULL;
+}
+
+static int on_protocols_offered(SSL *ssl, const uint8_t **out, uint8_t *out_len,
+				const uint8_t *in, unsigned in_len, void *ctx)
+{
+	for (size_t i = 0; i < ARRAY_SIZE(protocols); i++) {
+		const uint8_t *found = find_protocol(in, in_len, protocols[i]);
+
+		if (!found)
+			continue;
+		*out = found + 1;
+		*out_len = found[0];
+		return SSL_TLSEXT_ERR_OK;
+	}
+	return SSL_TLSEXT_ERR_ALERT_FATAL;
+}
+
+enum end_tls_protocol end_tls_protocol(const struct end *end)
+{
+	const uint8_t *name;
+	unsigned len;
+
+	SSL_get0_alpn_selected(tls_of(end)->ssl, &name, &len);
+	for (int i = 0; i < END_TLS_PROTOCOLS; i++) {
+		if (len == strlen(protocols[i]) &&
+		    memcmp(name, protocols[i], len) == 0)
+			return (enum end_tls_protocol)i;
+	}
+	return END_TLS_HTTP1;
+}
+
+static struct end_tls *make(struct ends *ends, struct end *lower, SSL *ssl)
+{
+	struct end_tls *self = xcalloc(1, sizeof(*self));
+
 	*self = (struct end_tls){ .end = { .ops = &tls_ops },
 				  .ends = ends,
 				  .lower = lower,
@@ -288,11 +443,41 @@ struct end *end_tls_client(struct ends *ends, struct end *lower,
 				  .from_peer = BIO_new(BIO_s_mem()),
 				  .to_peer = BIO_new(BIO_s_mem()) };
 	SSL_set_bio(ssl, self->from_peer, self->to_peer);
-	SSL_set_connect_state(ssl);
 	ring_init(&self->in, LIMIT_SOCKET_BUFFER);
 	lower->owner = self;
+	lower->upper = &self->end;
 	lower->on_event = on_lower;
+	return self;
+}
+
+struct end *end_tls_client(struct ends *ends, struct end *lower,
+			   SSL_CTX *context, const struct authority *peer,
+			   enum end_tls_use use)
+{
+	SSL *ssl = context ? SSL_new(context) : NULL;
+	struct end_tls *self;
+
+	if (!ssl || expect_peer(ssl, peer) < 0 ||
+	    (use != END_TLS_BYTES && offer_protocols(ssl, use) < 0)) {
+		SSL_free(ssl);
+		end_close(lower, ECONNRESET);
+		return NULL;
+	}
+	self = make(ends, lower, ssl);
+	SSL_set_cert_cb(ssl, on_certificate_wanted, self);
+	SSL_set_connect_state(ssl);
 	shake_hands(self);
 	flush(self);
+	return &self->end;
+}
+
+struct end *end_tls_server(struct ends *ends, struct end *lower, SSL *ssl)
+{
+	struct end_tls *self = make(ends, lower, ssl);
+
+	SSL_CTX_set_alpn_select_cb(SSL_get_SSL_CTX(ssl), on_protocols_offered,
+				   NULL);
+	SSL_set_accept_state(ssl);
+	run(self);
 	return &self->end;
 }

@@ -10,10 +10,34 @@ struct authority;
 struct end;
 struct ends;
 
+/* What is spoken inside, as the two sides agreed (ALPN). */
+enum end_tls_protocol {
+	END_TLS_HTTP2,
+	END_TLS_HTTP1, /* also when nothing was said about it */
+
+	END_TLS_PROTOCOLS,
+};
+
+enum end_tls_use {
+	END_TLS_BYTES, /* no word about what is spoken inside */
+	END_TLS_HTTP,  /* one of the above */
+	END_TLS_HTTP_1,
+};
+
 /*
  * Speaks first. The new end owns lower, is connected when the peer has proved
  * to be `peer` by a certificate that the context trusts, and has an error when
  * it does not. NULL when it cannot begin; lower is closed then.
  */
 struct end *end_tls_client(struct ends *ends, struct end *lower,
-			   SSL_CTX *context, const struct authority *peer);
+			   SSL_CTX *context, const struct authority *peer,
+			   enum end_tls_use use);
+/*
+ * Answers a client, whose first bytes may be in lower already; HTTP is spoken
+ * inside. Takes ssl, see ca.h, and lower.
+ */
+struct end *end_tls_server(struct ends *ends, struct end *lower, SSL *ssl);
+/* Gives the end up, and back what it was made of. */
+struct end *end_tls_strip(struct end *end);
+/* Of an end that is connected. */
+enum end_tls_protocol end_tls_protocol(const struct end *end);

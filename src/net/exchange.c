@@ -19,6 +19,7 @@
 #include "wire/url_path.h"
 
 #define PORT_HTTP 80
+#define PORT_HTTPS 443
 
 static const char another_host[] = "the request names another host";
 
@@ -52,6 +53,7 @@ void exchange_release(struct exchange *exchange)
 	target_release(&exchange->target);
 	decision_release(&exchange->decision);
 	free(exchange->path);
+	free(exchange->query);
 	exchange_init(exchange, exchange->http, exchange->flow,
 		      exchange->client);
 }
@@ -65,11 +67,12 @@ void exchange_log(const struct exchange *exchange, enum audit_verdict verdict,
 		.target = &exchange->target,
 		.address = exchange->server ? exchange->server->address
 					    : (struct address){ 0 },
-		.protocol = AUDIT_HTTP,
+		.protocol = flow->protocol,
 		.verdict = verdict,
 		.method = exchange->method[0] ? exchange->method : NULL,
 		.path = exchange->path,
 		.path_len = exchange->path ? strlen(exchange->path) : 0,
+		.query = exchange->decision.inspect ? exchange->query : NULL,
 		.status = exchange->status,
 		.decision = &exchange->decision,
 		.reason = reason,
@@ -106,6 +109,7 @@ void exchange_refuse(struct exchange *exchange,
 			       ECONNRESET);
 		return;
 	}
+	exchange->http->heard = true;
 	/* A head that was not understood has no target of its own. */
 	if (!exchange->target.port)
 		target_copy(&exchange->flow->target, &exchange->target);
@@ -175,7 +179,7 @@ static void proceed(struct exchange *exchange)
 			servers_find(&exchange->http->servers, exchange);
 	} else if (decision_may_be_asked(decision) &&
 		   ask_join(&exchange->flow->gate->asks, &exchange->target,
-			    AUDIT_HTTP, &exchange->waiter) == 0) {
+			    exchange->flow->protocol, &exchange->waiter) == 0) {
 		exchange->state = EXCHANGE_ASKING;
 		exchange_log(exchange, AUDIT_ASK, NULL);
 	} else {
@@ -203,6 +207,11 @@ static void on_answer(struct ask_waiter *waiter, enum ask_answer answer)
 	http_run(http);
 }
 
+static bool is_secure(const struct exchange *exchange)
+{
+	return exchange->flow->protocol == AUDIT_HTTPS;
+}
+
 /* A request on a connection to a target must be for that target. */
 static const char *check_origin(struct exchange *exchange,
 				const struct http_request *request)
@@ -212,10 +221,13 @@ static const char *check_origin(struct exchange *exchange,
 	target_copy(target, &exchange->target);
 	if (request->method_kind == HTTP_METHOD_CONNECT)
 		return "CONNECT is for our proxy only";
-	if (request->scheme == HTTP_SCHEME_HTTPS)
+	if (request->scheme == HTTP_SCHEME_HTTPS && !is_secure(exchange))
 		return "https in plain text";
+	if (request->scheme == HTTP_SCHEME_HTTP && is_secure(exchange))
+		return "plain http in TLS";
 	if (request->has_authority &&
-	    !target_is_called(target, &request->authority, PORT_HTTP))
+	    !target_is_called(target, &request->authority,
+			      is_secure(exchange) ? PORT_HTTPS : PORT_HTTP))
 		return another_host;
 	return NULL;
 }
@@ -250,6 +262,8 @@ static void keep_request(struct exchange *exchange,
 	exchange->method[request->method.len] = '\0';
 	exchange->method_kind = request->method_kind;
 	exchange->path = xstrndup(len ? request->path.bytes : "", len);
+	exchange->query =
+		query ? xstrndup(query, request->path.len - len) : NULL;
 	exchange->started_ms = loop_now_ms();
 }
 
@@ -260,6 +274,7 @@ void exchange_begin(struct exchange *exchange)
 	unsigned status = 403;
 
 	exchange->http->moved++;
+	exchange->http->heard = true;
 	exchange->client->ops->request(exchange->client, &request);
 	keep_request(exchange, &request);
 	problem = exchange->http->mode == HTTP_PROXY
@@ -276,7 +291,9 @@ void exchange_begin(struct exchange *exchange)
 	}
 	exchange->decision.approved = exchange->flow->decision.approved;
 	decide(exchange);
-	if (exchange->decision.answer != POLICY_DENY)
+	if (exchange->flow->refused)
+		problem = exchange->flow->refused;
+	else if (exchange->decision.answer != POLICY_DENY)
 		problem = check_upgrade(exchange, &request);
 	if (problem)
 		deny(exchange, problem);
@@ -287,12 +304,15 @@ void exchange_begin(struct exchange *exchange)
 /* HTTP/1.0 may leave the host out; what follows must not. */
 static void name_host(const struct target *target, struct http_request *request)
 {
+	uint16_t usual =
+		request->scheme == HTTP_SCHEME_HTTPS ? PORT_HTTPS : PORT_HTTP;
+
 	if (request->has_authority)
 		return;
 	request->has_authority = true;
 	target_host(target, request->authority.host);
 	request->authority.address = target->address;
-	request->authority.port = target->port == PORT_HTTP ? 0 : target->port;
+	request->authority.port = target->port == usual ? 0 : target->port;
 }
 
 void exchange_send(struct exchange *exchange, struct http_server *server)
@@ -301,8 +321,9 @@ void exchange_send(struct exchange *exchange, struct http_server *server)
 
 	exchange->http->moved++;
 	exchange->client->ops->request(exchange->client, &request);
+	request.scheme =
+		is_secure(exchange) ? HTTP_SCHEME_HTTPS : HTTP_SCHEME_HTTP;
 	name_host(&exchange->target, &request);
-	request.scheme = HTTP_SCHEME_HTTP;
 	exchange->server = server;
 	server->exchange = exchange;
 	if (server->ops->head(server, &request, exchange->upgrade) < 0) {

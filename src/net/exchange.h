@@ -96,7 +96,8 @@ struct exchange {
 	struct decision decision;
 	char method[HTTP_METHOD_MAX + 1];
 	enum http_method method_kind;
-	char *path; /* owned: without the query */
+	char *path;  /* owned: without the query */
+	char *query; /* owned: with the `?`; NULL: none */
 	bool upgrade;
 	bool request_done, response_begun;
 	unsigned status;

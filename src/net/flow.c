@@ -175,6 +175,9 @@ void flow_on_event(struct end *end)
 		if (end->error)
 			flow_close(flow, ECONNRESET);
 		break;
+	case FLOW_SECURING:
+		flow_secure(flow);
+		break;
 	case FLOW_CONNECTING:
 		if (end->error)
 			lost_before(flow, end);

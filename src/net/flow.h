@@ -8,6 +8,7 @@
  *
  * OPEN: decide by target -> [80, 443, rules with methods: peek] -> [ask] ->
  * connect -> tunnel; or, when it speaks HTTP, http.h decides each request.
+ * Inside TLS it does so too where it must: flow_intercept.c.
  */
 #pragma once
 
@@ -35,8 +36,10 @@ enum flow_kind {
 };
 
 enum flow_state {
-	FLOW_PEEKING, /* the client's first bytes say what it is; times out */
-	FLOW_ASKING,  /* a person is asked; nothing moves */
+	FLOW_PEEKING,  /* the client's first bytes say what it is; times out */
+	FLOW_ASKING,   /* a person is asked; nothing moves */
+	FLOW_SECURING, /* we speak TLS with the client, in the place of the
+			  server; times out */
 	FLOW_CONNECTING, /* waits for the server's end; times out */
 	FLOW_TUNNEL,     /* bytes go both ways, as they come */
 	FLOW_HTTP,       /* requests, decided one by one: `http` */
@@ -61,12 +64,14 @@ struct flow {
 	struct address address; /* of the server */
 	bool by_proxy;          /* of the host */
 	bool checked;           /* the client's first bytes may pass */
+	bool named;             /* the ClientHello says the target's name */
 	bool watched; /* it speaks TLS and may say a second ClientHello */
 	struct tls_watch watch;
 	size_t pass_left; /* bytes of the client that were judged already */
 
 	struct connecting *connecting; /* owned */
 	struct http *http;             /* owned */
+	const char *refused;           /* every request is, for this (static) */
 	struct ask_waiter waiter;
 	struct deadline deadline;
 	uint64_t started_ms;

@@ -33,13 +33,13 @@ static bool is_web_port(uint16_t port)
 
 static bool needs_peek(const struct flow *flow)
 {
-	if (flow->decision.answer == POLICY_BY_REQUEST)
+	if (flow->decision.answer == POLICY_BY_REQUEST ||
+	    flow->decision.inspect)
 		return true;
 	return is_web_port(flow->target.port) && !flow->target.is_host;
 }
 
-/* The guest, or the client of our proxy, hears that it is connected. */
-static void announce(struct flow *flow)
+void flow_announce(struct flow *flow)
 {
 	const struct net_message opened = {
 		.type = NET_OPENED, .opened = { .stream = flow->stream }
@@ -63,7 +63,7 @@ static void on_connected(void *ctx, const struct connected *result)
 		flow_close(flow, result->code ? result->code : ECONNREFUSED);
 		return;
 	}
-	announce(flow);
+	flow_announce(flow);
 	flow_join(flow, result->end);
 }
 
@@ -85,7 +85,9 @@ static void proceed(struct flow *flow)
 {
 	const struct decision *decision = &flow->decision;
 
-	if (decision->answer == POLICY_ALLOW) {
+	if (flow_must_intercept(flow)) {
+		flow_intercept(flow);
+	} else if (decision->answer == POLICY_ALLOW) {
 		connect_now(flow);
 	} else if (decision->answer == POLICY_BY_REQUEST) {
 		flow_deny(flow, "rules about requests cannot see into this");
@@ -96,7 +98,7 @@ static void proceed(struct flow *flow)
 		deadline_stop(&flow->deadline);
 		flow_log(flow, AUDIT_ASK, NULL);
 	} else {
-		flow_deny(flow, decision_reason(decision));
+		flow_refuse(flow, decision_reason(decision));
 	}
 }
 
@@ -105,8 +107,8 @@ void flow_on_answer(struct ask_waiter *waiter, enum ask_answer answer)
 	struct flow *flow = CONTAINER_OF(waiter, struct flow, waiter);
 
 	if (answer != ASK_ALLOW) {
-		flow_deny(flow, answer == ASK_DENY ? "denied when asked"
-						   : "nobody answered");
+		flow_refuse(flow, answer == ASK_DENY ? "denied when asked"
+						     : "nobody answered");
 		return;
 	}
 	flow->decision.approved = true;
@@ -114,12 +116,12 @@ void flow_on_answer(struct ask_waiter *waiter, enum ask_answer answer)
 	proceed(flow);
 }
 
-static void begin_http(struct flow *flow)
+void flow_begin_http(struct flow *flow, enum audit_protocol protocol)
 {
-	flow->protocol = AUDIT_HTTP;
+	flow->protocol = protocol;
 	flow->state = FLOW_HTTP;
 	deadline_stop(&flow->deadline);
-	announce(flow);
+	flow_announce(flow);
 	flow->http = http_new(flow, HTTP_ORIGIN);
 	http_on_client(flow->http);
 }
@@ -128,6 +130,7 @@ static void begin_tls(struct flow *flow, const struct client_hello *hello)
 {
 	const char *problem = flow_check_hello(flow, hello);
 
+	flow->named = !problem && hello->sni == CLIENT_HELLO_SNI_NAME;
 	flow_watch_tls(flow, hello);
 	/* Denied is denied: what is wrong besides helps nobody. */
 	if (problem && (flow->decision.answer != POLICY_DENY ||
@@ -176,7 +179,7 @@ void flow_peek(struct flow *flow)
 		begin_ssh(flow);
 		break;
 	case PEEK_HTTP:
-		begin_http(flow);
+		flow_begin_http(flow, AUDIT_HTTP);
 		break;
 	case PEEK_BAD:
 		flow->protocol = AUDIT_TLS;
@@ -241,7 +244,8 @@ static void recheck_out(struct flow *flow)
 	struct policy_verdict verdict;
 
 	decide(flow);
-	if (flow->state == FLOW_PEEKING || flow->state == FLOW_LINGERING)
+	if (flow->state == FLOW_PEEKING || flow->state == FLOW_SECURING ||
+	    flow->state == FLOW_LINGERING)
 		return;
 	if (flow->state == FLOW_ASKING) {
 		if (decision_may_be_asked(&flow->decision))
@@ -256,6 +260,10 @@ static void recheck_out(struct flow *flow)
 		flow_deny(flow, "revoked");
 		return;
 	}
+	if (flow_must_intercept(flow)) {
+		flow_deny(flow, "to be inspected from now on");
+		return;
+	}
 	if (!flow->target.name || flow->target.is_host || !flow->address.family)
 		return;
 	verdict = policy_decide_resolved(flow->gate->config->policy,
@@ -267,6 +275,7 @@ static void recheck_out(struct flow *flow)
 
 void flow_recheck(struct flow *flow)
 {
+	flow->refused = NULL;
 	if (flow->kind == FLOW_SOCKET)
 		sockets_recheck(flow);
 	else if (flow->kind == FLOW_PUBLISHED)

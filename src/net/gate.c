@@ -45,6 +45,8 @@ static void shed(struct gate *gate)
 		struct mux_stream *heaviest = mux_heaviest(&gate->port.mux);
 		struct end *end = heaviest ? heaviest->owner : NULL;
 
+		while (end && end->upper)
+			end = end->upper;
 		if (!end || !end->owner)
 			return;
 		flow_shed(end->owner);
@@ -92,8 +94,11 @@ int gate_init(struct gate *gate, struct loop *loop, struct config *config,
 	    names_open(&gate->names, fds->names, err) < 0 ||
 	    audit_open(&gate->audit, fds->log, config->sandbox, err) < 0 ||
 	    trust_open(&gate->trust, err) < 0 ||
+	    ca_open(&gate->ca, config->ca_certificate, config->ca_key, err) <
+		    0 ||
 	    control_init(&gate->control, gate, fds->control, err) < 0)
 		return -1;
+	config_forget_key(config);
 	gate->audit.on_full = on_log_full;
 	gate->audit.ctx = gate;
 	gate->resolver = resolver_new(loop, err);
@@ -131,6 +136,7 @@ void gate_release(struct gate *gate)
 	names_release(&gate->names);
 	audit_release(&gate->audit);
 	trust_release(&gate->trust);
+	ca_release(&gate->ca);
 	if (gate->log_fd >= 0)
 		close(gate->log_fd);
 	if (gate->config != gate->start)

@@ -8,6 +8,7 @@
 #include "base/loop.h"
 #include "net/ask.h"
 #include "net/audit.h"
+#include "net/ca.h"
 #include "net/control.h"
 #include "net/deadline.h"
 #include "net/end.h"
@@ -39,6 +40,7 @@ struct gate {
 	struct ends ends;
 	struct resolver *resolver; /* owned */
 	struct trust trust;
+	struct ca ca;
 
 	struct asks asks;
 	struct published published;

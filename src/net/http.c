@@ -39,6 +39,13 @@ struct http *http_new(struct flow *flow, enum http_mode mode)
 
 void http_free(struct http *http)
 {
+	struct flow *flow = http->flow;
+
+	/* Without a request there was no line yet. */
+	if (!http->heard && flow->protocol == AUDIT_HTTPS)
+		flow_log(flow, flow->refused ? AUDIT_DENY : AUDIT_ALLOW,
+			 flow->refused ? flow->refused
+				       : "the client made no request");
 	http->over = true;
 	deadline_stop(&http->again);
 	if (http->h2)

@@ -27,6 +27,7 @@ enum http_mode {
 struct http {
 	struct flow *flow;
 	enum http_mode mode;
+	bool heard;     /* a request, good or bad */
 	bool over;      /* the flow goes on without it, or not at all */
 	uint64_t moved; /* grows while there may be more to do */
 	struct deadline again;

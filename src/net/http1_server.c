@@ -198,7 +198,9 @@ static bool read_head(struct http1_server *self)
 	self->heard |= len > 0;
 	head = http1_head_length(bytes, len, &self->scanned, &problem);
 	if (head == 0 && at_end(self))
-		fail(self, "the server closed before it answered");
+		fail(self, self->end->problem
+				   ? self->end->problem
+				   : "the server closed before it answered");
 	if (head == 0)
 		return false;
 	if (head < 0 ||

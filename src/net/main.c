@@ -11,8 +11,11 @@
  */
 #include <errno.h>
 #include <fcntl.h>
+#include <jansson.h>
+#include <malloc.h>
 #include <signal.h>
 #include <stdlib.h>
+#include <string.h>
 #include <unistd.h>
 
 #include "base/error.h"
@@ -35,6 +38,14 @@ static void on_signal(void *ctx, const struct signalfd_siginfo *info)
 	gate_stop(ctx, NULL);
 }
 
+/* Texts of JSON hold the authority's key for a moment. */
+static void wipe_and_free(void *memory)
+{
+	if (memory)
+		explicit_bzero(memory, malloc_usable_size(memory));
+	free(memory);
+}
+
 /* -1 when there is no such descriptor: tests leave some out. */
 static int existing(int fd)
 {
@@ -47,9 +58,11 @@ static int prepare(struct gate *gate, struct loop *loop, struct error *err)
 				      .control = existing(CONTROL_FD),
 				      .names = existing(NAMES_FD),
 				      .log = existing(LOG_FD) };
-	struct config *config = config_read(CONFIG_FD, CONFIG_START, err);
+	struct config *config;
 	sigset_t set;
 
+	ca_lock_memory();
+	config = config_read(CONFIG_FD, CONFIG_START, err);
 	if (!config)
 		return -1;
 	close(CONFIG_FD);
@@ -87,6 +100,7 @@ int main(int argc, char **argv)
 
 	log_identity("bawn-net", NULL);
 	signal(SIGPIPE, SIG_IGN);
+	json_set_alloc_funcs(malloc, wipe_and_free);
 	result = serve(gate, &err);
 	if (result < 0)
 		log_error("%s", err.text);

@@ -145,6 +145,14 @@ static void on_connected(void *ctx, const struct connected *result)
 	http_run(self->http);
 }
 
+/* Between a client's HTTP/1 and a server's something would get lost. */
+static enum connect_use use_of(const struct servers *self)
+{
+	if (self->http->flow->protocol != AUDIT_HTTPS)
+		return CONNECT_HTTP;
+	return self->http->h2 ? CONNECT_HTTPS : CONNECT_HTTPS_1;
+}
+
 /* False: that was refused, or the connection of the client is gone. */
 static bool start_link(struct servers *self)
 {
@@ -152,7 +160,7 @@ static bool start_link(struct servers *self)
 	struct server_link *link = new_link(self);
 
 	link->connecting = connect_start(self->http->flow->gate, &self->target,
-					 &exchange->decision, CONNECT_HTTP,
+					 &exchange->decision, use_of(self),
 					 on_connected, link);
 	if (link->connecting)
 		return true;

@@ -103,6 +103,7 @@ static void encode_wake(struct writer *w, const struct message *m)
 	writer_bytes(w, m->wake.machine_id, sizeof(m->wake.machine_id));
 	write_text(w, m->wake.hostname);
 	writer_u32(w, m->wake.shares);
+	write_text(w, m->wake.authority);
 }
 
 static bool decode_wake(struct cursor *c, struct message *m)
@@ -112,6 +113,7 @@ static bool decode_wake(struct cursor *c, struct message *m)
 	copy_bytes(c, m->wake.machine_id, sizeof(m->wake.machine_id));
 	m->wake.hostname = cursor_str(c);
 	m->wake.shares = cursor_u32(c);
+	m->wake.authority = cursor_str(c);
 	return true;
 }
 

@@ -65,7 +65,8 @@ struct message_wake {
 	uint8_t entropy[MESSAGE_ENTROPY_BYTES];
 	uint8_t machine_id[MESSAGE_ID_BYTES];
 	const char *hostname;
-	uint32_t shares; /* to be mounted before AWAKE */
+	uint32_t shares;       /* to be mounted before AWAKE */
+	const char *authority; /* PEM, to be trusted; "": none */
 };
 
 struct message_awake {

@@ -144,6 +144,7 @@ static const struct {
 	{ "bawn-launch", "launch" },
 	{ "bawn-files", "files" },
 	{ "bawn-net", "net" },
+	{ "bawn-ca", "ca" },
 	{ "bawn-image", "image" },
 	{ "bawn-init", "guest" },
 };

@@ -6,6 +6,8 @@ A case is TOML:
   row = "E8"                       of the list of known attacks
   policy = '''allow good.example'''
   hosts = { "good.example" = "203.0.113.10" }     what the host resolves
+  intercept = true                 there is an authority; the host trusts the origins,
+                                   unless distrust = true
   settings = { ... }               more of the start message
   [[origin]]                       servers; see net_origin.Origin
   at = "203.0.113.10:80"
@@ -21,6 +23,7 @@ A case is TOML:
 A name in `connect` is first asked for with DNS, as a program would do. Texts
 are Latin-1: "\\u00ff" is the byte 255.
 """
+import glob
 import json
 import ssl
 import subprocess
@@ -52,7 +55,20 @@ class Case:
             at = options.pop("at")
             self.origins[at] = net_origin.Origin(world, at, folder=self.folder, **options)
         settings.setdefault("policy", sources)
+        if case.get("intercept"):
+            settings["ca"] = net_origin.sandbox_authority(self.folder)
         self.net = net_world.Net(world, folder, **settings)
+        if case.get("intercept") and not case.get("distrust"):
+            self.net.trust = self.trust()
+
+    def trust(self):
+        """All that origins have, as the host's list of authorities."""
+        net_origin.certificate(self.folder)
+        path = f"{self.folder}/trusted"
+        with open(path, "w", encoding="utf-8") as file:
+            for name in sorted(glob.glob(f"{self.folder}/server-*.pem")):
+                file.write(net_origin.read(name).split("-----END PRIVATE KEY-----")[1])
+        return path
 
     def run(self):
         try:
@@ -154,12 +170,29 @@ class Case:
             self.net.port.poll()
 
     def tls(self, name, more):
-        version = {"1.2": ssl.TLSVersion.TLSv1_2}.get(more.pop("version", ""))
+        version = net_origin.VERSIONS.get(more.pop("version", ""))
         client = net_origin.TlsClient(self.last, name or None, version)
         client.handshake()
         reply = client.request(more.pop("request", "GET / HTTP/1.1\r\n\r\n").encode())
         wanted = more.pop("answer", "")
         assert wanted.encode() in reply, reply
+
+    def secure(self, name, more):
+        """TLS with who answers; what follows on the stream goes inside."""
+        version = net_origin.VERSIONS.get(more.pop("version", ""))
+        ca = None if more.pop("trusting", False) else f"{self.folder}/ca.crt"
+        client = net_origin.TlsClient(self.last, name, version, ca, more.pop("alpn", ()))
+        failure = more.pop("fails", None)
+        try:
+            client.handshake()
+        except (ssl.SSLError, ConnectionError) as problem:
+            client.flush()
+            assert failure and failure in str(problem), problem
+            return
+        assert not failure, "TLS works"
+        protocol = more.pop("protocol", None)
+        assert protocol is None or client.tls.selected_alpn_protocol() == protocol
+        self.last = net_origin.SecureStream(client)
 
     def expect(self, texts, _):
         for text in [texts] if isinstance(texts, str) else texts:
@@ -252,7 +285,7 @@ class Case:
 
 STEPS = {name: getattr(Case, name) for name in (
     "resolve", "dns_hex", "connect", "proxy", "opened", "send", "send_hex", "hello",
-    "second_hello", "tls", "expect", "expect_not", "status", "closed", "finish", "reset",
+    "second_hello", "tls", "secure", "expect", "expect_not", "status", "closed", "finish", "reset",
     "rules", "configure", "restart", "wait_log", "received", "not_received", "exactly",
     "ask")}
 

@@ -19,14 +19,15 @@ class Origin:
     """Listens at ADDRESS:PORT; behaviour by `kind`:
 
     http   answers each request head with the next of `replies`
-    tls    the same inside TLS, and remembers the names (SNI)
+    tls    the same inside TLS, and remembers the names (SNI); `tls` has `names` (of its
+           certificate), `version` (the highest) and `wants` (a client's certificate)
     raw    sends `greeting`, answers the first bytes with `replies`
     echo   sends back what comes
     mute   accepts and says nothing
     """
 
     def __init__(self, world, at, kind="http", replies=None, greeting="", keep=True,
-                 folder=None):
+                 folder=None, tls=None):
         address, _, port = at.rpartition(":")
         self.at, self.kind, self.keep = at, kind, keep
         self.answers = replies is not None  # of a raw one
@@ -34,7 +35,9 @@ class Origin:
         self.greeting = greeting.encode("latin-1")
         self.connections, self.names = [], []
         self.sockets = []
-        self.context = tls_context(folder, self.names) if kind == "tls" else None
+        self.context = None
+        if kind == "tls":
+            self.context = tls_context(folder, self.names, **(tls or {}))
         self.listener = world.listen(address.strip("[]"), int(port))
         self.listener.settimeout(0.1)
         self.stopping = False
@@ -49,6 +52,8 @@ class Origin:
                 continue
             except OSError:
                 return
+            # As servers do; else an answer waits for the client's kernel.
+            sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
             seen = bytearray()
             self.connections.append(seen)
             self.sockets.append(sock)
@@ -133,42 +138,79 @@ class Origin:
 DEFAULT_REPLY = "HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nhi"
 
 
-def certificate(folder):
-    """One authority and one server certificate for every name of the cases."""
-    names = ["*.example", "*.good.example", "good.example", "proxy.example",
-             "localhost"]
-    path = f"{folder}/server.pem"
-    if os.path.exists(path):
-        return path
+def self_signed(folder, key, cert, *extensions):
     subprocess.run(
         ["openssl", "req", "-x509", "-newkey", "ec", "-pkeyopt",
          "ec_paramgen_curve:P-256", "-nodes", "-days", "30", "-subj", "/CN=test",
-         "-addext", "subjectAltName=" + ",".join(f"DNS:{name}" for name in names),
-         "-keyout", f"{folder}/key.pem", "-out", f"{folder}/cert.pem"],
+         *(word for text in extensions for word in ("-addext", text)),
+         "-keyout", f"{folder}/{key}", "-out", f"{folder}/{cert}"],
         check=True, capture_output=True)
-    with open(path, "wb") as out:
-        for name in ("key.pem", "cert.pem"):
-            with open(f"{folder}/{name}", "rb") as file:
-                out.write(file.read())
+
+
+def read(path):
+    with open(path, encoding="utf-8") as file:
+        return file.read()
+
+
+def certificate(folder, names=("*.example", "*.good.example", "good.example",
+                               "proxy.example", "localhost")):
+    """One authority and one server certificate for every name of the cases."""
+    path = f"{folder}/server-{len(names)}-{names[0].strip('*.')}.pem"
+    if os.path.exists(path):
+        return path
+    self_signed(folder, "key.pem", "cert.pem",
+                "subjectAltName=" + ",".join(f"DNS:{name}" for name in names))
+    with open(path, "w", encoding="utf-8") as out:
+        out.write(read(f"{folder}/key.pem") + read(f"{folder}/cert.pem"))
     return path
 
 
-def tls_context(folder, names):
+def tls_context(folder, seen, wants=False, version=None, **options):
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
-    context.load_cert_chain(certificate(folder))
-    context.sni_callback = lambda sock, name, ctx: names.append(name)
+    if version == "1.1":
+        context.set_ciphers("DEFAULT@SECLEVEL=0")
+    if version:
+        context.minimum_version = ssl.TLSVersion.TLSv1
+        context.maximum_version = VERSIONS[version]
+    context.load_cert_chain(certificate(folder, **options))
+    if wants:
+        context.verify_mode = ssl.CERT_REQUIRED
+    context.sni_callback = lambda sock, name, ctx: seen.append(name)
     return context
 
 
-class TlsClient:
-    """TLS through a stream of the port, with Python's own library."""
+def sandbox_authority(folder):
+    """The start message's "ca", made once; clients trust its certificate."""
+    if not os.path.exists(f"{folder}/ca.crt"):
+        self_signed(folder, "ca.key", "ca.crt",
+                    "keyUsage=critical,keyCertSign,cRLSign")
+    return {"certificate": read(f"{folder}/ca.crt"), "key": read(f"{folder}/ca.key")}
 
-    def __init__(self, stream, name, version=None):
+
+VERSIONS = {"1.1": ssl.TLSVersion.TLSv1_1, "1.2": ssl.TLSVersion.TLSv1_2,
+            "1.3": ssl.TLSVersion.TLSv1_3}
+
+
+class TlsClient:
+    """TLS through a stream of the port, with Python's own library.
+
+    Trusts whoever it is, or, with `authority` (a file), that one alone.
+    """
+
+    def __init__(self, stream, name, version=None, authority=None, alpn=()):
         context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
-        context.check_hostname = False
-        context.verify_mode = ssl.CERT_NONE
+        if authority:
+            context.load_verify_locations(authority)
+        else:
+            context.check_hostname = False
+            context.verify_mode = ssl.CERT_NONE
+        if version == ssl.TLSVersion.TLSv1_1:
+            context.set_ciphers("DEFAULT@SECLEVEL=0")
+            context.minimum_version = version
         if version:
             context.maximum_version = version
+        if alpn:
+            context.set_alpn_protocols(list(alpn))
         self.stream = stream
         self.incoming, self.outgoing = ssl.MemoryBIO(), ssl.MemoryBIO()
         self.tls = context.wrap_bio(self.incoming, self.outgoing,
@@ -199,6 +241,82 @@ class TlsClient:
     def request(self, data):
         self.step(lambda: self.tls.write(data))
         return self.step(lambda: self.tls.read(65536))
+
+
+class SecureStream:
+    """A stream of the port with TLS on it; to be used as one without."""
+
+    def __init__(self, client):
+        self.client, self.stream = client, client.stream
+        self.received = b""
+        self.ended = False      # in order, by TLS itself
+
+    @property
+    def over(self):
+        return self.ended or self.stream.over
+
+    @property
+    def code(self):
+        return self.stream.code
+
+    def decrypt(self):
+        client, stream = self.client, self.stream
+        if stream.received:
+            client.incoming.write(stream.take(len(stream.received)))
+        while not self.ended:
+            try:
+                data = client.tls.read(65536)
+            except ssl.SSLWantReadError:
+                break
+            except ssl.SSLZeroReturnError:
+                data = b""
+            self.received += data
+            self.ended = not data
+        client.flush()
+
+    def pump(self, condition, what, seconds=WAIT_SECONDS):
+        def check():
+            self.decrypt()
+            return condition() or self.over
+        self.stream.port.pump(check, seconds, what)
+        self.decrypt()
+
+    def send(self, data):
+        self.client.tls.write(data)
+        self.client.flush()
+
+    def expect(self, data):
+        self.pump(lambda: data in self.received, data)
+        assert data in self.received, (data, self.received[-2000:], self.code)
+        return self.take(self.received.index(data) + len(data))
+
+    def read(self, count):
+        self.pump(lambda: len(self.received) >= count, f"{count} bytes")
+        assert len(self.received) >= count, (len(self.received), self.code)
+        return self.take(count)
+
+    def read_all(self):
+        self.pump(lambda: False, "the end")
+        assert self.ended, f"cut: {self.code}"
+        return self.take(len(self.received))
+
+    def take(self, count):
+        data, self.received = self.received[:count], self.received[count:]
+        return data
+
+    def wait_closed(self):
+        self.pump(lambda: False, "a reset")
+        return self.code
+
+    def finish(self):
+        try:
+            self.client.tls.unwrap()
+        except ssl.SSLWantReadError:
+            pass  # the other side has not said goodbye yet
+        self.client.flush()
+
+    def close(self):
+        self.stream.close()
 
 
 def first_hello(name):

@@ -198,7 +198,7 @@ class Net:
     def configure(self, **changes):
         """New settings; returns the error, or None."""
         self.settings.update(changes)
-        start_only = ("sandbox", "marker", "next_marker", "uid")
+        start_only = ("sandbox", "marker", "next_marker", "uid", "ca")
         text = json.dumps({key: value for key, value in self.settings.items()
                            if key not in start_only})
         fd = memfd(text)

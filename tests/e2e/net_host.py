@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """net_host.py - a host with a network of its own, in which bawn runs
 
-A network namespace without a way out, and a mount namespace with an /etc/hosts
-and /etc/resolv.conf of its own; for a user both are in a user namespace. The
+A network namespace without a way out, and a mount namespace with an /etc/hosts,
+an /etc/resolv.conf and a list of trusted authorities of its own; for a user both
+are in a user namespace. The
 addresses 203.0.113.0/24 and 2001:db8:1::/48 are local by a route and belong to
 no interface, so they are as public as any. A process holds the namespaces; it
 makes sockets in them and passes them to the test, which serves on them.
@@ -18,6 +19,7 @@ import sys
 import threading
 
 SECONDS = 20
+AUTHORITIES = "/etc/ssl/certs/ca-certificates.crt"
 IPV6_FREEBIND = 78  # an address that is local by a route alone
 
 
@@ -26,6 +28,7 @@ class Host:
         self.folder = str(folder)
         self.write("resolv.conf", "nameserver 127.0.0.1\n")
         self.write("hosts", "127.0.0.1 localhost\n")
+        self.write("authorities", "")
         self.socket, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
         self.socket.settimeout(SECONDS)
         self.lock = threading.Lock()
@@ -183,7 +186,8 @@ def serve(control, folder):
     for line in ("ip link set lo up", "ip route add local 203.0.113.0/24 dev lo",
                  "ip -6 route add local 2001:db8:1::/48 dev lo",
                  f"mount --bind {folder}/hosts /etc/hosts",
-                 f"mount --bind {folder}/resolv.conf /etc/resolv.conf"):
+                 f"mount --bind {folder}/resolv.conf /etc/resolv.conf",
+                 f"mount --bind {folder}/authorities {AUTHORITIES}"):
         subprocess.run(line.split(), check=True)
     while True:
         request = control.recv(4096)

@@ -265,6 +265,7 @@ static void fields_are_where_the_protocol_says(void)
 	CHECK(message.wake.machine_id[0] == 0xa0);
 	CHECK(!strcmp(message.wake.hostname, "box"));
 	CHECK(message.wake.shares == 2);
+	CHECK(!strcmp(message.wake.authority, "PEM"));
 
 	REQUIRE(!read_golden("awake", &awake));
 	REQUIRE(!message_decode(awake.data, awake.len, &message));

@@ -72,6 +72,8 @@ static void a_line_that_is_not_as_it_must_be_is_not_believed(void)
 		HEAD TLS ALLOW ",\"port\":1,\"address\":\"1.2.3\"}",
 		HEAD TLS ALLOW "," ALLOW "}",
 		HEAD TLS ALLOW ",\"bytes_in\":-5}",
+		HEAD TLS ALLOW ",\"status\":1000}",
+		HEAD TLS ALLOW ",\"query\":5}",
 	};
 
 	for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++)

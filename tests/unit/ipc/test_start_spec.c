@@ -38,6 +38,7 @@ static struct start_spec restore_spec(void)
 		.files = "{\"shares\":[{},{}]}",
 		.shares = 2,
 		.net = "{\"policy\":[]}",
+		.authority = "PEM\n",
 	};
 }
 
@@ -60,6 +61,7 @@ static void a_spec_comes_back_as_it_was(void)
 	CHECK(again.uid == 1879048192 && again.gid == 4294967294u);
 	CHECK(!again.remove_at_end && again.agent_once);
 	CHECK(!strcmp(again.net, "{\"policy\":[]}"));
+	CHECK(!strcmp(again.authority, "PEM\n"));
 	CHECK(!strcmp(again.files, spec.files) && again.shares == 2);
 	start_spec_release(&again);
 	CHECK(!again.name && again.disk_count == 0);
@@ -97,7 +99,7 @@ static void missing_and_unknown_keys_are_refused(void)
 
 	json_object_foreach(object, key, value)
 		CHECK(decode_with(key, NULL) == -1);
-	CHECK(json_object_size(object) == 26);
+	CHECK(json_object_size(object) == 27);
 	json_decref(object);
 	CHECK(decode_with("extra", json_null()) == -1);
 	CHECK(decode_with("cpus", json_integer(4)) == 0);

@@ -143,6 +143,27 @@ static void a_start_needs_its_own_keys(void)
 		CONFIG_START));
 }
 
+static void the_authority_belongs_to_the_start(void)
+{
+	static const char good[] =
+		"{" START POLICY REST ",\"ca\":{\"certificate\":\"A\",\"key\":"
+		"\"B\"}}";
+	struct config *config = parse(good, CONFIG_START);
+
+	REQUIRE(config);
+	CHECK(!strcmp(config->ca_certificate, "A"));
+	CHECK(!strcmp(config->ca_key, "B"));
+	config_forget_key(config);
+	CHECK(!config->ca_key);
+	config_free(config);
+	CHECK(refused("{" POLICY REST ",\"ca\":null}", "unknown key"));
+	CHECK(!parse("{" START POLICY REST ",\"ca\":{\"key\":\"B\"}}",
+		     CONFIG_START));
+	CHECK(strstr(err.text, "authority"));
+	for (size_t len = 0; len < sizeof(good) - 1; len++)
+		CHECK(!config_parse(good, len, CONFIG_START, &err));
+}
+
 static void every_cut_is_refused(void)
 {
 	static const char text[] = "{" START POLICY REST "}";
@@ -159,6 +180,7 @@ int main(void)
 	RUN(rules_that_are_wrong_name_their_line);
 	RUN(what_is_not_as_written_is_refused);
 	RUN(a_start_needs_its_own_keys);
+	RUN(the_authority_belongs_to_the_start);
 	RUN(every_cut_is_refused);
 	return DONE();
 }

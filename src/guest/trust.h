@@ -1,0 +1,29 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * trust.h - programs of the guest trust the authority of their sandbox
+ *
+ * It is added to the template's own bundle, which most programs read without
+ * being told; those that bring their own list are told by variables. The disk
+ * is the sandbox's, so the bundle is changed and not covered: a mount would
+ * make update-ca-certificates fail, which a guest may want to run.
+ */
+#pragma once
+
+/* The authority alone, for what adds one to a list of its own. */
+#define TRUST_FILE "/run/bawn/ca.crt"
+
+/*
+ * pem is trusted from now on, and no other authority of a sandbox; "" is none.
+ * What cannot be written is logged. root stands before every path ("").
+ */
+void trust_install(const char *root, const char *pem);
+
+struct trust_variable {
+	const char *name, *value;
+};
+
+#define TRUST_VARIABLES 12
+
+/* For the environment of programs; returns how many. Values are static. */
+unsigned trust_variables(const char *root,
+			 struct trust_variable out[TRUST_VARIABLES]);
