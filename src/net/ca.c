@@ -20,7 +20,13 @@
 #include "base/text.h"
 #include "wire/hostname.h"
 
-#define LOCKED_BYTES (64u * 1024) /* what any user may lock */
+/*
+ * Also the keys of handshakes that are under way lie there, some 64 bytes each:
+ * enough for all connections that may be intercepted. Few may lock so little
+ * that only the other amount works.
+ */
+#define LOCKED_BYTES (1024u * 1024)
+#define LOCKED_BYTES_FEW (64u * 1024)
 #define LOCKED_LEAST 64
 #define SERIAL_BYTES 16
 #define COMMON_NAME_MAX 64 /* X.520 */
@@ -37,9 +43,12 @@ struct leaf {
 
 void ca_lock_memory(void)
 {
+	if (CRYPTO_secure_malloc_initialized() ||
+	    CRYPTO_secure_malloc_init(LOCKED_BYTES, LOCKED_LEAST) == 1)
+		return;
 	/* Where no memory may be locked it is only wiped. */
-	if (!CRYPTO_secure_malloc_initialized())
-		(void)CRYPTO_secure_malloc_init(LOCKED_BYTES, LOCKED_LEAST);
+	CRYPTO_secure_malloc_done();
+	(void)CRYPTO_secure_malloc_init(LOCKED_BYTES_FEW, LOCKED_LEAST);
 }
 
 static void free_leaf(struct leaf *leaf)

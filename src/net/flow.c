@@ -66,6 +66,7 @@ void flow_close(struct flow *flow, int code)
 	    flow->server)
 		flow->gate->published.waiting--;
 	flow->state = FLOW_GONE;
+	flow->gate->intercepted -= flow->intercepted;
 	deadline_stop(&flow->deadline);
 	ask_leave(&flow->waiter);
 	connect_cancel(flow->connecting);

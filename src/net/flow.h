@@ -71,6 +71,7 @@ struct flow {
 
 	struct connecting *connecting; /* owned */
 	struct http *http;             /* owned */
+	bool intercepted;              /* client is TLS of ours */
 	const char *refused;           /* every request is, for this (static) */
 	struct ask_waiter waiter;
 	struct deadline deadline;

@@ -36,12 +36,19 @@ bool flow_must_intercept(const struct flow *flow)
 void flow_intercept(struct flow *flow)
 {
 	struct gate *gate = flow->gate;
-	SSL *ssl = ca_connection(&gate->ca, flow->target.name);
+	SSL *ssl;
 
+	if (gate->intercepted >= LIMIT_INTERCEPTED) {
+		flow_deny(flow, "too many connections are intercepted");
+		return;
+	}
+	ssl = ca_connection(&gate->ca, flow->target.name);
 	if (!ssl) {
 		flow_deny(flow, "no certificate could be made");
 		return;
 	}
+	gate->intercepted++;
+	flow->intercepted = true;
 	flow_announce(flow);
 	flow->protocol = AUDIT_HTTPS;
 	flow->state = FLOW_SECURING;

@@ -48,6 +48,7 @@ struct gate {
 	struct list flows; /* every connection, see flow.h */
 	uint32_t last_id;  /* of a flow, for the log */
 	unsigned half_open;
+	unsigned intercepted; /* flows */
 
 	/* What is waited for, and how long: limit.h */
 	struct deadlines soon, peek, connect, next_address, linger, socket;

@@ -17,6 +17,8 @@
 #define LIMIT_BUFFERED (64u * 1024 * 1024)
 /* Of one socket, each way; a whole HTTP head must fit. */
 #define LIMIT_SOCKET_BUFFER (128u * 1024)
+/* Connections that are intercepted: some 50 KiB each, for TLS both ways. */
+#define LIMIT_INTERCEPTED 2048
 /* Questions that wait for a person. */
 #define LIMIT_ASKS 64
 /* Published connections that the guest has not answered yet. */

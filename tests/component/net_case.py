@@ -184,6 +184,9 @@ class Case:
         ca = None if more.pop("trusting", False) else f"{self.folder}/ca.crt"
         client = net_origin.TlsClient(self.last, name, version, ca, more.pop("alpn", ()))
         failure = more.pop("fails", None)
+        if "asked" in more:
+            client.begin()
+            self.ask(more.pop("asked"), more)
         try:
             client.handshake()
         except (ssl.SSLError, ConnectionError) as problem:

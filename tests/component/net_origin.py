@@ -246,6 +246,13 @@ class TlsClient:
     def flush(self):
         self.stream.send(self.outgoing.read())
 
+    def begin(self):
+        """The first words, and no waiting for an answer."""
+        try:
+            self.tls.do_handshake()
+        except ssl.SSLWantReadError:
+            self.flush()
+
     def handshake(self):
         self.step(self.tls.do_handshake)
 

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Bodies and waiting inside intercepted TLS: what a case of gate/ cannot say"""
+import errno
 import os
 import threading
 
@@ -7,6 +8,7 @@ import net_origin
 
 HEAD = b"Host: good.example\r\n"
 SIZE = 24 << 20
+LIMIT_INTERCEPTED = 2048
 
 
 def begin(make, speak, text="allow GET,POST good.example/**"):
@@ -141,6 +143,30 @@ def test_a_killed_bawn_net_keeps_its_authority(make):
     stream = connect(net, str(make.folder))
     stream.send(b"GET /b HTTP/1.1\r\n" + HEAD + b"\r\n")
     stream.expect(b"hi")
+    net.stop()
+
+
+def test_too_many_are_refused_and_others_go_on(make):
+    """Row: E17."""
+    def speak(sock):
+        while True:
+            read_head(sock)
+            sock.sendall(b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nhi")
+    net, stream = begin(make, speak)
+    hello = net_origin.first_hello("good.example")
+    address = net.address_of("good.example")
+    half_done = []
+    for _ in range(LIMIT_INTERCEPTED):
+        half_done.append(net.port.open(address, 443))
+        half_done[-1].send(hello)
+    assert half_done[-1].wait_closed() == errno.ECONNREFUSED
+    net.wait_log({"reason": "too many connections are intercepted"})
+    stream.send(b"GET /a HTTP/1.1\r\n" + HEAD + b"\r\n")
+    stream.expect(b"hi")
+    # There is room again.
+    for one in half_done[:-1]:
+        one.close()
+    connect(net, str(make.folder))
     net.stop()
 
 
