@@ -331,8 +331,10 @@ static void finish(struct h2_client *self)
 	const char *broke = self->session.broke;
 
 	h2_client_abandon(self, broke ? broke : "the client ended it");
-	if (broke)
+	if (broke) {
+		self->http->heard = true;
 		flow_log(flow, AUDIT_DENY, broke);
+	}
 	flow_linger(flow);
 }
 

@@ -74,10 +74,9 @@ static int on_header(nghttp2_session *library, const nghttp2_frame *frame,
 	struct h2_stream *stream = stream_of(library, frame->hd.stream_id);
 
 	if (stream)
-		(void)http2_block_add(
-			&stream->blocks[stream->block_count],
-			span_over((const char *)name, name_len),
-			span_over((const char *)value, value_len));
+		h2_stream_on_field(stream,
+				   span_over((const char *)name, name_len),
+				   span_over((const char *)value, value_len));
 	return 0;
 }
 

@@ -6,15 +6,22 @@
 
 #include "net/gate.h"
 #include "net/h2_session.h"
+#include "net/http.h"
 #include "net/limit.h"
 
 static void count_memory(struct h2_stream *self)
 {
 	struct ends *ends = &self->session->gate->ends;
-	size_t memory = self->in.size + self->out.size;
+	struct http *http = self->session->http;
+	size_t memory =
+		self->in.size + self->out.size + self->trailers.bytes.len;
 
+	for (unsigned i = 0; i < H2_STREAM_BLOCKS; i++)
+		memory += self->blocks[i].bytes.len;
 	ends->buffered += memory;
 	ends->buffered -= self->memory;
+	http->memory += memory;
+	http->memory -= self->memory;
 	self->memory = memory;
 }
 
@@ -61,6 +68,7 @@ void h2_stream_next_block(struct h2_stream *stream)
 		stream->blocks[i - 1] = stream->blocks[i];
 	http2_block_init(&stream->blocks[H2_STREAM_BLOCKS - 1]);
 	stream->block_count--;
+	count_memory(stream);
 }
 
 void h2_stream_expect(struct h2_stream *stream, const struct http_body *body)
@@ -96,6 +104,14 @@ void h2_stream_take(struct h2_stream *stream, size_t len)
 	ring_trim(&stream->in);
 	count_memory(stream);
 	nghttp2_session_consume(stream->session->library, stream->id, len);
+}
+
+void h2_stream_on_field(struct h2_stream *stream, struct span name,
+			struct span value)
+{
+	(void)http2_block_add(&stream->blocks[stream->block_count], name,
+			      value);
+	count_memory(stream);
 }
 
 void h2_stream_on_bytes(struct h2_stream *stream, const void *bytes, size_t len)
@@ -134,6 +150,7 @@ void h2_stream_finish(struct h2_stream *stream,
 	if (trailers && http2_trailers_encode(trailers, &stream->trailers) < 0)
 		http2_block_release(&stream->trailers);
 	stream->out_end = true;
+	count_memory(stream);
 	resume(stream);
 }
 

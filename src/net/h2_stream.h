@@ -45,7 +45,7 @@ struct h2_stream {
 
 	bool closed; /* the library knows it no more */
 	uint32_t error;
-	size_t memory; /* of the rings, as counted in ends */
+	size_t memory; /* as counted in ends, and in http */
 };
 
 enum h2_stream_result {
@@ -81,5 +81,7 @@ extern const nghttp2_data_provider h2_stream_provider;
 size_t h2_stream_fields(const struct http2_block *block,
 			nghttp2_nv out[H2_FIELDS_MAX]);
 /* From the session's callbacks. */
+void h2_stream_on_field(struct h2_stream *stream, struct span name,
+			struct span value);
 void h2_stream_on_bytes(struct h2_stream *stream, const void *bytes,
 			size_t len);

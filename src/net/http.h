@@ -29,6 +29,7 @@ struct http {
 	enum http_mode mode;
 	bool heard;     /* a request, good or bad */
 	bool over;      /* the flow goes on without it, or not at all */
+	size_t memory;  /* in streams of HTTP/2, on both sides */
 	uint64_t moved; /* grows while there may be more to do */
 	struct deadline again;
 	struct h2_client *h2;       /* owned; NULL: the client speaks HTTP/1 */

@@ -371,6 +371,35 @@ static void what_is_given_up_costs_no_window(void)
 	end();
 }
 
+/* Nobody takes what many clients send: the heaviest go. */
+static void what_is_held_is_bounded_over_all(void)
+{
+	enum { CLIENTS = 6 };
+	static char body[LIMIT_H2_CLIENT_WINDOW + LIMIT_H2_OUT];
+	const struct ask what = { "POST", "api.example", "/org/a", NULL, NULL };
+	struct h2_peer *all[CLIENTS];
+
+	memset(body, 'b', sizeof(body) - 1);
+	begin();
+	all[0] = client;
+	for (int i = 1; i < CLIENTS; i++)
+		all[i] = peer_new(world_connect(true), false);
+	for (int i = 0; i < CLIENTS; i++) {
+		client = all[i];
+		for (int j = 0; j < LIMIT_H2_STREAMS; j++)
+			ask(&what, body, NULL);
+		for (int j = 0; j < 4; j++)
+			peer_pump(client);
+		CHECK(world_gate.ends.buffered <= LIMIT_BUFFERED);
+	}
+	CHECK(world_flows() > 0 && world_flows() < CLIENTS);
+	CHECK(world_gate.ends.buffered > LIMIT_BUFFERED / 4);
+	for (int i = 1; i < CLIENTS; i++)
+		peer_free(all[i]);
+	client = all[0];
+	end();
+}
+
 static void open_and_reset(void)
 {
 	struct peer_stream *asked = ask(&usual, NULL, NULL);
@@ -539,6 +568,7 @@ int main(void)
 	RUN(an_answer_may_come_before_the_body);
 	RUN(what_is_revoked_ends);
 	RUN(what_is_given_up_costs_no_window);
+	RUN(what_is_held_is_bounded_over_all);
 	RUN(floods_end_the_connection);
 	RUN(heads_without_end_end_the_connection);
 	RUN(another_protocol_ends_the_connection);
