@@ -34,7 +34,9 @@ static int open_folder(const struct sandbox *sandbox, struct error *err)
 	return fd < 0 ? error_set(err, errno, FOLDER) : fd;
 }
 
-static int make(int folder, const char *name, struct error *err)
+/* With a child: only starts it. */
+static int make(int folder, const char *name, struct child *child,
+		struct error *err)
 {
 	AUTO_FREE char *path = paths_helper("bawn-ca", err);
 	const char *argv[] = { "bawn-ca", name, NULL };
@@ -46,7 +48,28 @@ static int make(int folder, const char *name, struct error *err)
 					 .flags = CHILD_DIE_WITH_US |
 						  CHILD_NULL_STDIO };
 
-	return path ? child_run(&spec, NULL, err) : -1;
+	if (!path)
+		return -1;
+	return child ? child_spawn(&spec, child, err)
+		     : child_run(&spec, NULL, err);
+}
+
+void authority_begin(const struct sandbox *sandbox, struct child *child)
+{
+	struct error err = { 0 };
+	AUTO_CLOSE int folder = open_folder(sandbox, &err);
+
+	*child = (struct child){ .pidfd = -1 };
+	if (folder >= 0 && make(folder, sandbox->record.name, child, &err) < 0)
+		*child = (struct child){ .pidfd = -1 };
+}
+
+void authority_wait(struct child *child)
+{
+	int status;
+
+	if (child->pid > 0)
+		(void)child_wait(child, &status, NULL);
 }
 
 char *authority_ensure(const struct sandbox *sandbox, struct error *err)
@@ -57,7 +80,7 @@ char *authority_ensure(const struct sandbox *sandbox, struct error *err)
 	if (folder < 0)
 		return NULL;
 	if (faccessat(folder, CERTIFICATE, F_OK, AT_SYMLINK_NOFOLLOW) < 0 &&
-	    make(folder, sandbox->record.name, err) < 0)
+	    make(folder, sandbox->record.name, NULL, err) < 0)
 		return NULL;
 	if (fileio_read(folder, CERTIFICATE, &text, err) < 0)
 		return NULL;

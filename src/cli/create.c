@@ -17,11 +17,13 @@
 #include <unistd.h>
 
 #include "base/buffer.h"
+#include "base/child.h"
 #include "base/error.h"
 #include "base/fileio.h"
 #include "base/mem.h"
 #include "base/own.h"
 #include "base/text.h"
+#include "cli/authority.h"
 #include "cli/changes.h"
 #include "cli/plan.h"
 #include "cli/policy_set.h"
@@ -269,6 +271,7 @@ static int make(const struct store *store, const struct request *request,
 	AUTO_FREE char *name = request_new_name(request, store, err);
 	AUTO_BUFFER struct buffer policy = BUFFER_INIT(POLICY_SET_TEXT_MAX);
 	AUTO_CLOSE int lock = -1;
+	struct child maker;
 	char hidden[32];
 	int failed;
 
@@ -279,6 +282,7 @@ static int make(const struct store *store, const struct request *request,
 	if (sandbox->folder < 0)
 		return -1;
 	fill_record(store, request, plan, name, &sandbox->record);
+	authority_begin(sandbox, &maker);
 	failed = create_ports(store, &request->ports, &sandbox->record.ports,
 			      err);
 	if (!failed)
@@ -287,6 +291,7 @@ static int make(const struct store *store, const struct request *request,
 		failed = write_policy(sandbox, &policy, err);
 	if (!failed)
 		failed = fill_folder(sandbox, plan, variables, created, err);
+	authority_wait(&maker);
 	if (!failed && renameat2(store->folder, hidden, store->folder, name,
 				 RENAME_NOREPLACE) < 0)
 		failed = error_set(err, errno, "sandbox %s", name);

@@ -356,7 +356,7 @@ def test_a_snapshot_in_between_resets_connections_and_goes_on(guest):
         machine.buffer += machine.socket.recv(1 << 16)
     machine.buffer = machine.buffer.split(marker, 1)[1]
     machine.message(2, struct.pack("<Q", time.time_ns()) + os.urandom(80) + b"again\0" +
-                    struct.pack("<I", 0))
+                    struct.pack("<I", 0) + b"\0")
     machine.expect(3)
     greetings = guest.host.greetings
     guest.host.do(lambda: guest.host.again(marker))
