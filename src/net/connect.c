@@ -123,7 +123,7 @@ static void use_end(struct connecting *self, struct end *end)
 	struct authority peer = { 0 };
 	SSL_CTX *context;
 
-	if (self->use != CONNECT_HTTPS) {
+	if (self->use != CONNECT_HTTPS && self->use != CONNECT_HTTPS_1) {
 		self->result.end = end;
 		finish(self);
 		return;
@@ -131,8 +131,9 @@ static void use_end(struct connecting *self, struct end *end)
 	target_host(&self->target, peer.host);
 	peer.address = self->target.address;
 	context = trust_context(&self->gate->trust);
-	self->secure = end_tls_client(&self->gate->ends, end, context, &peer,
-				      END_TLS_HTTP);
+	self->secure = end_tls_client(
+		&self->gate->ends, end, context, &peer,
+		self->use == CONNECT_HTTPS_1 ? END_TLS_HTTP_1 : END_TLS_HTTP);
 	if (self->secure) {
 		self->secure->owner = self;
 		self->secure->on_event = on_secure;

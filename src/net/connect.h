@@ -23,6 +23,7 @@ enum connect_use {
 	CONNECT_BYTES, /* of any protocol */
 	CONNECT_HTTP,  /* plain requests, which a proxy may take as such */
 	CONNECT_HTTPS, /* requests in TLS with a server that proved its name */
+	CONNECT_HTTPS_1, /* the same, and it may not choose HTTP/2 */
 };
 
 struct connected {
