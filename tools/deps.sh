@@ -11,12 +11,13 @@
 set -eu
 
 build='gcc libc6-dev meson ninja-build pkg-config libjansson-dev libseccomp-dev
-libarchive-dev libc-ares-dev libcurl4-openssl-dev libext2fs-dev comerr-dev libssl-dev scdoc'
+libarchive-dev libc-ares-dev libcurl4-openssl-dev libnghttp2-dev libext2fs-dev comerr-dev
+libssl-dev scdoc'
 run='qemu-system-x86 mmdebstrap e2fsprogs busybox-static kmod uidmap
 fakechroot fakeroot ca-certificates'
-test='python3 python3-pytest tmux util-linux procps mount git clang-format
-codespell shellcheck qemu-utils python3-dnspython iproute2 nftables squid tinyproxy
-openssl musl-tools cpio zstd lz4 xz-utils bzip2 docker-registry skopeo umoci buildah wget
+test='python3 python3-pytest curl nghttp2-client nghttp2-server tmux util-linux procps mount git
+clang-format codespell shellcheck qemu-utils python3-dnspython python3-h2 iproute2 nftables squid
+tinyproxy openssl musl-tools cpio zstd lz4 xz-utils bzip2 docker-registry skopeo umoci buildah wget
 openssh-server postgresql'
 bench='python3 squid tinyproxy runsc e2fsprogs qemu-system-x86 qemu-system-common qemu-utils
 ripgrep git valgrind docker-registry skopeo umoci'

@@ -123,7 +123,7 @@ static void use_end(struct connecting *self, struct end *end)
 	struct authority peer = { 0 };
 	SSL_CTX *context;
 
-	if (self->use != CONNECT_HTTPS) {
+	if (self->use != CONNECT_HTTPS && self->use != CONNECT_HTTPS_1) {
 		self->result.end = end;
 		finish(self);
 		return;
@@ -131,8 +131,9 @@ static void use_end(struct connecting *self, struct end *end)
 	target_host(&self->target, peer.host);
 	peer.address = self->target.address;
 	context = trust_context(&self->gate->trust);
-	self->secure = end_tls_client(&self->gate->ends, end, context, &peer,
-				      END_TLS_HTTP);
+	self->secure = end_tls_client(
+		&self->gate->ends, end, context, &peer,
+		self->use == CONNECT_HTTPS_1 ? END_TLS_HTTP_1 : END_TLS_HTTP);
 	if (self->secure) {
 		self->secure->owner = self;
 		self->secure->on_event = on_secure;
@@ -348,8 +349,7 @@ static void begin_proxy(struct connecting *self,
 			  "the host's proxy setting is not understood");
 	} else if (!decision_passes_proxy(decision, &self->target)) {
 		self->result.denied = true;
-		fail_soon(self, EACCES,
-			  "only a rule for this very host passes a proxy");
+		fail_soon(self, EACCES, CONNECT_NOT_BY_PROXY);
 	} else if (server->address.family) {
 		begin_address(self, &server->address);
 	} else {

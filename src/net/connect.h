@@ -23,6 +23,7 @@ enum connect_use {
 	CONNECT_BYTES, /* of any protocol */
 	CONNECT_HTTP,  /* plain requests, which a proxy may take as such */
 	CONNECT_HTTPS, /* requests in TLS with a server that proved its name */
+	CONNECT_HTTPS_1, /* the same, and it may not choose HTTP/2 */
 };
 
 struct connected {
@@ -46,5 +47,7 @@ struct connecting *connect_start(struct gate *gate, const struct target *target,
 				 const struct decision *decision,
 				 enum connect_use use, connect_fn *fn,
 				 void *ctx);
+/* Why a request may not go on through the host's proxy. */
+#define CONNECT_NOT_BY_PROXY "only a rule for this very host passes a proxy"
 bool connect_is_by_proxy(const struct connecting *connecting);
 void connect_cancel(struct connecting *connecting);

@@ -53,6 +53,7 @@ struct end {
 	void *owner;         /* for the user of the end */
 	struct end *upper;   /* made of this one, which is its owner; or NULL */
 	bool connected;      /* a socket that is being connected is not */
+	bool http2;          /* they agreed to speak it, not HTTP/1 */
 	bool eof;            /* nothing follows what can be looked at */
 	bool finished;       /* end_finish() was called */
 	bool verified;       /* TLS: the server proved its name, see trust.h */

@@ -38,6 +38,7 @@ struct end_tls {
 
 /* In the order of our wishes. */
 static const char *const protocols[] = {
+	[END_TLS_HTTP2] = "h2",
 	[END_TLS_HTTP1] = "http/1.1",
 };
 static_assert(ARRAY_SIZE(protocols) == END_TLS_PROTOCOLS, "a name for each");
@@ -179,6 +180,7 @@ static void shake_hands(struct end_tls *self)
 	if (result == 1) {
 		self->end.connected = true;
 		self->end.verified = is_verified(self->ssl);
+		self->end.http2 = end_tls_protocol(&self->end) == END_TLS_HTTP2;
 	} else if (SSL_get_error(self->ssl, result) != SSL_ERROR_WANT_READ) {
 		fail(self);
 	}
@@ -380,12 +382,13 @@ static int on_certificate_wanted(SSL *ssl, void *ctx)
 }
 
 /* As TLS writes them: each with its length in front. */
-static int offer_protocols(SSL *ssl)
+static int offer_protocols(SSL *ssl, enum end_tls_use use)
 {
 	uint8_t list[64];
 	size_t len = 0;
 
-	for (size_t i = 0; i < ARRAY_SIZE(protocols); i++) {
+	for (size_t i = use == END_TLS_HTTP_1 ? END_TLS_HTTP1 : 0;
+	     i < ARRAY_SIZE(protocols); i++) {
 		size_t part = strlen(protocols[i]);
 
 		list[len++] = (uint8_t)part;
@@ -465,7 +468,7 @@ struct end *end_tls_client(struct ends *ends, struct end *lower,
 	struct end_tls *self;
 
 	if (!ssl || expect_peer(ssl, peer) < 0 ||
-	    (use == END_TLS_HTTP && offer_protocols(ssl) < 0)) {
+	    (use != END_TLS_BYTES && offer_protocols(ssl, use) < 0)) {
 		SSL_free(ssl);
 		end_close(lower, ECONNRESET);
 		return NULL;

@@ -12,6 +12,7 @@ struct ends;
 
 /* What is spoken inside, as the two sides agreed (ALPN). */
 enum end_tls_protocol {
+	END_TLS_HTTP2,
 	END_TLS_HTTP1, /* also when nothing was said about it */
 
 	END_TLS_PROTOCOLS,
@@ -20,6 +21,7 @@ enum end_tls_protocol {
 enum end_tls_use {
 	END_TLS_BYTES, /* no word about what is spoken inside */
 	END_TLS_HTTP,  /* one of the above */
+	END_TLS_HTTP_1,
 };
 
 /*

@@ -21,6 +21,8 @@
 #define PORT_HTTP 80
 #define PORT_HTTPS 443
 
+static const char another_host[] = "the request names another host";
+
 static void on_answer(struct ask_waiter *waiter, enum ask_answer answer);
 
 void exchange_init(struct exchange *exchange, struct http *http,
@@ -29,11 +31,24 @@ void exchange_init(struct exchange *exchange, struct http *http,
 	*exchange = (struct exchange){ .http = http,
 				       .flow = flow,
 				       .client = client };
+	list_init(&exchange->waiting);
 	ask_waiter_init(&exchange->waiter, on_answer);
+}
+
+static void leave_server(struct exchange *exchange)
+{
+	struct http_server *server = TAKE_PTR(exchange->server);
+
+	list_remove(&exchange->waiting);
+	if (!server)
+		return;
+	server->ops->leave(server);
+	server->exchange = NULL;
 }
 
 void exchange_release(struct exchange *exchange)
 {
+	leave_server(exchange);
 	ask_leave(&exchange->waiter);
 	target_release(&exchange->target);
 	decision_release(&exchange->decision);
@@ -51,7 +66,8 @@ void exchange_log(const struct exchange *exchange, enum audit_verdict verdict,
 	const struct audit_record record = {
 		.id = flow->id,
 		.target = &exchange->target,
-		.address = http_server_address(exchange->http),
+		.address = exchange->server ? exchange->server->address
+					    : (struct address){ 0 },
 		.protocol = flow->protocol,
 		.verdict = verdict,
 		.method = exchange->method[0] ? exchange->method : NULL,
@@ -69,6 +85,13 @@ void exchange_log(const struct exchange *exchange, enum audit_verdict verdict,
 	audit_write(&flow->gate->audit, &record);
 }
 
+bool exchange_is_safe(const struct exchange *exchange)
+{
+	return (strcmp(exchange->method, "GET") == 0 ||
+		strcmp(exchange->method, "HEAD") == 0) &&
+	       exchange->request_done && !exchange->bytes_out;
+}
+
 static void over(struct exchange *exchange)
 {
 	exchange_release(exchange);
@@ -81,9 +104,10 @@ void exchange_refuse(struct exchange *exchange,
 	struct http_client *client = exchange->client;
 	struct http_reply reply;
 
+	exchange->http->moved++;
 	if (exchange->response_begun) {
-		exchange_log(exchange, refusal->verdict, refusal->reason);
-		flow_close(exchange->flow, ECONNRESET);
+		exchange_reset(exchange, refusal->verdict, refusal->reason,
+			       ECONNRESET);
 		return;
 	}
 	exchange->http->heard = true;
@@ -98,8 +122,22 @@ void exchange_refuse(struct exchange *exchange,
 	if (exchange->method_kind != HTTP_METHOD_HEAD)
 		client->ops->body(client, reply.text, reply.len);
 	client->ops->end(client, NULL);
-	http_drop_server(exchange->http);
 	over(exchange);
+}
+
+void exchange_reset(struct exchange *exchange, enum audit_verdict verdict,
+		    const char *reason, int code)
+{
+	exchange_log(exchange, verdict, reason);
+	exchange->client->ops->reset(exchange->client, code);
+}
+
+void exchange_abandon(struct exchange *exchange, const char *reason)
+{
+	if (exchange->state == EXCHANGE_OPEN ||
+	    exchange->state == EXCHANGE_CONNECTING)
+		exchange_log(exchange, AUDIT_ALLOW, reason);
+	exchange_release(exchange);
 }
 
 static void deny(struct exchange *exchange, const char *reason)
@@ -139,7 +177,7 @@ static void proceed(struct exchange *exchange)
 		if (exchange->method_kind == HTTP_METHOD_CONNECT)
 			forward_proxy_accept(exchange);
 		else
-			http_find_server(exchange->http);
+			servers_find(&exchange->http->servers, exchange);
 	} else if (decision_may_be_asked(decision) &&
 		   ask_join(&exchange->flow->gate->asks, &exchange->target,
 			    exchange->flow->protocol, &exchange->waiter) == 0) {
@@ -191,7 +229,7 @@ static const char *check_origin(struct exchange *exchange,
 	if (request->has_authority &&
 	    !target_is_called(target, &request->authority,
 			      is_secure(exchange) ? PORT_HTTPS : PORT_HTTP))
-		return "the request names another host";
+		return another_host;
 	return NULL;
 }
 
@@ -240,7 +278,9 @@ void exchange_begin(struct exchange *exchange)
 {
 	struct http_request request;
 	const char *problem;
+	unsigned status = 403;
 
+	exchange->http->moved++;
 	exchange->http->heard = true;
 	exchange->client->ops->request(exchange->client, &request);
 	keep_request(exchange, &request);
@@ -248,8 +288,11 @@ void exchange_begin(struct exchange *exchange)
 			  ? forward_proxy_check(exchange, &request)
 			  : check_origin(exchange, &request);
 	if (problem) {
+		/* It asks again on a connection of its own. */
+		if (problem == another_host && exchange->client->coalesces)
+			status = 421;
 		exchange_refuse(exchange,
-				&(struct exchange_refusal){ 403, AUDIT_DENY,
+				&(struct exchange_refusal){ status, AUDIT_DENY,
 							    problem, NULL });
 		return;
 	}
@@ -290,10 +333,13 @@ void exchange_send(struct exchange *exchange, struct http_server *server)
 	const char *problem;
 	bool failed;
 
+	exchange->http->moved++;
 	exchange->client->ops->request(exchange->client, &request);
 	request.scheme =
 		is_secure(exchange) ? HTTP_SCHEME_HTTPS : HTTP_SCHEME_HTTP;
 	name_host(&exchange->target, &request);
+	exchange->server = server;
+	server->exchange = exchange;
 	problem = exchange_secrets_put(exchange, server, &request);
 	if (problem) {
 		exchange_refuse(exchange,
@@ -309,7 +355,6 @@ void exchange_send(struct exchange *exchange, struct http_server *server)
 						  "head too long", NULL });
 		return;
 	}
-	exchange->server = server;
 	exchange->state = EXCHANGE_OPEN;
 	exchange->client->ops->accept(exchange->client);
 }
@@ -317,6 +362,7 @@ void exchange_send(struct exchange *exchange, struct http_server *server)
 void exchange_request_body(struct exchange *exchange, const void *bytes,
 			   size_t len)
 {
+	exchange->http->moved++;
 	exchange->bytes_out += len;
 	exchange->server->ops->body(exchange->server, bytes, len);
 }
@@ -324,6 +370,7 @@ void exchange_request_body(struct exchange *exchange, const void *bytes,
 void exchange_request_end(struct exchange *exchange,
 			  const struct http_fields *trailers)
 {
+	exchange->http->moved++;
 	exchange->request_done = true;
 	/* A credential in a trailer is one too. */
 	if (exchange->secrets.injection.bound)
@@ -334,6 +381,7 @@ void exchange_request_end(struct exchange *exchange,
 void exchange_response_head(struct exchange *exchange,
 			    struct http_response *response)
 {
+	exchange->http->moved++;
 	if (!response->is_interim) {
 		exchange->response_begun = true;
 		exchange->status = response->status;
@@ -357,6 +405,7 @@ size_t exchange_response_space(const struct exchange *exchange)
 void exchange_response_body(struct exchange *exchange, const void *bytes,
 			    size_t len)
 {
+	exchange->http->moved++;
 	exchange->bytes_in += len;
 	exchange_secrets_body(exchange, bytes, len);
 }
@@ -364,10 +413,13 @@ void exchange_response_body(struct exchange *exchange, const void *bytes,
 void exchange_response_end(struct exchange *exchange,
 			   const struct http_fields *trailers)
 {
+	exchange->http->moved++;
 	exchange_secrets_last(exchange);
 	trailers = exchange_secrets_trailers(exchange, trailers);
 	exchange->client->ops->end(exchange->client, trailers);
 	exchange_log(exchange, AUDIT_ALLOW, NULL);
+	exchange->server->exchange = NULL;
+	exchange->server = NULL;
 	over(exchange);
 }
 
@@ -386,10 +438,9 @@ void exchange_recheck(struct exchange *exchange)
 		http_run(http);
 	} else if (exchange->decision.answer == POLICY_DENY ||
 		   exchange_secrets_revoked(exchange) ||
-		   (http_is_by_proxy(http) &&
+		   (servers_by_proxy(&http->servers) &&
 		    !decision_passes_proxy(&exchange->decision,
 					   &exchange->target))) {
-		exchange_log(exchange, AUDIT_DENY, "revoked");
-		flow_close(exchange->flow, ECONNREFUSED);
+		exchange_reset(exchange, AUDIT_DENY, "revoked", ECONNREFUSED);
 	}
 }

@@ -14,6 +14,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "base/list.h"
 #include "net/ask.h"
 #include "net/decision.h"
 #include "net/exchange_secrets.h"
@@ -26,6 +27,8 @@ struct http;
 /* Where the request comes from and the response goes to. */
 struct http_client {
 	const struct http_client_ops *ops;
+	bool coalesces; /* may ask for other hosts here, and can be told not to
+			 */
 };
 
 struct http_client_ops {
@@ -36,9 +39,11 @@ struct http_client_ops {
 	void (*request)(struct http_client *client, struct http_request *out);
 	/* The head was used: the body may follow. */
 	void (*accept)(struct http_client *client);
-	/* How much of a body can be taken; of a head, see below. */
+	/* Can the head of a response be taken, however long it is? */
+	bool (*takes_head)(const struct http_client *client);
+	/* How much of a body can be taken. */
 	size_t (*space)(const struct http_client *client);
-	/* May change the framing. Needs HTTP1_ENCODED_MAX of space. */
+	/* May change the framing. */
 	void (*head)(struct http_client *client,
 		     struct http_response *response);
 	void (*body)(struct http_client *client, const void *bytes, size_t len);
@@ -46,12 +51,21 @@ struct http_client_ops {
 		    const struct http_fields *trailers);
 	/* The exchange is over; the next may begin. */
 	void (*next)(struct http_client *client);
+	/*
+	 * There will be no (whole) response, and the client must see that: the
+	 * connection ends, or what of it is this exchange. EAGAIN: the request
+	 * went nowhere and may be made again.
+	 */
+	void (*reset)(struct http_client *client, int code);
 };
 
 /* Where the request goes to. */
 struct http_server {
 	const struct http_server_ops *ops;
-	bool verified; /* it proved its name to the host's trust */
+	bool verified;             /* it proved its name to the host's trust */
+	struct exchange *exchange; /* borrowed; NULL: none now */
+	struct address address;    /* family 0: unknown, by a proxy */
+	bool by_proxy;             /* of the host */
 };
 
 struct http_server_ops {
@@ -61,6 +75,8 @@ struct http_server_ops {
 	void (*body)(struct http_server *server, const void *bytes, size_t len);
 	void (*end)(struct http_server *server,
 		    const struct http_fields *trailers);
+	/* The exchange needs it no more, whatever was under way. */
+	void (*leave)(struct http_server *server);
 };
 
 enum exchange_state {
@@ -75,6 +91,7 @@ struct exchange {
 	struct flow *flow;
 	struct http_client *client; /* borrowed */
 	struct http_server *server; /* borrowed; NULL: none yet */
+	struct list waiting;        /* for a server, in servers.h */
 	enum exchange_state state;
 
 	struct target target;
@@ -131,7 +148,14 @@ struct exchange_refusal {
 };
 void exchange_refuse(struct exchange *exchange,
 		     const struct exchange_refusal *refusal);
-/* Decides again; what is no longer allowed ends the connection. */
+/* Logs, and lets the client see that there is no response; see `reset`. */
+void exchange_reset(struct exchange *exchange, enum audit_verdict verdict,
+		    const char *reason, int code);
+/* The client gave it up, or its connection is gone: logs what was allowed. */
+void exchange_abandon(struct exchange *exchange, const char *reason);
+/* Decides again; what is no longer allowed is reset. */
 void exchange_recheck(struct exchange *exchange);
+/* Asking twice is as good as once (RFC 9110, 9.2.1), and nothing follows. */
+bool exchange_is_safe(const struct exchange *exchange);
 void exchange_log(const struct exchange *exchange, enum audit_verdict verdict,
 		  const char *reason);

@@ -54,9 +54,8 @@ void forward_proxy_accept(struct exchange *exchange)
 {
 	static const char established[] =
 		"HTTP/1.1 200 Connection established\r\n\r\n";
-	struct http *http = exchange->http;
 
 	exchange->client->ops->accept(exchange->client);
 	end_write(exchange->flow->client, established, strlen(established));
-	http_become_flow(http);
+	http_become_flow(exchange);
 }

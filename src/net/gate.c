@@ -15,6 +15,7 @@
 #include "net/config.h"
 #include "net/flow.h"
 #include "net/guest.h"
+#include "net/http.h"
 #include "net/resolver.h"
 
 void gate_stop(struct gate *gate, const char *why)
@@ -39,19 +40,38 @@ void gate_use_log(struct gate *gate, int fd)
 	gate->log_fd = fd;
 }
 
+/* By its stream of the port, or by those that HTTP/2 has inside it. */
+static struct flow *find_heaviest(struct gate *gate)
+{
+	struct mux_stream *stream = mux_heaviest(&gate->port.mux);
+	struct end *end = stream ? stream->owner : NULL;
+	size_t most = end ? stream->memory : 0;
+	struct flow *heaviest;
+
+	while (end && end->upper)
+		end = end->upper;
+	heaviest = end ? end->owner : NULL;
+	LIST_FOR_EACH(node, &gate->flows) {
+		struct flow *flow = LIST_ENTRY(node, struct flow, link);
+
+		if (!flow->http || flow->http->memory <= most)
+			continue;
+		most = flow->http->memory;
+		heaviest = flow;
+	}
+	return heaviest;
+}
+
 /* The guest, or the servers, sent more than is taken from us. */
 static void shed(struct gate *gate)
 {
 	while (mux_memory(&gate->port.mux) + gate->ends.buffered >
 	       LIMIT_BUFFERED) {
-		struct mux_stream *heaviest = mux_heaviest(&gate->port.mux);
-		struct end *end = heaviest ? heaviest->owner : NULL;
+		struct flow *heaviest = find_heaviest(gate);
 
-		while (end && end->upper)
-			end = end->upper;
-		if (!end || !end->owner)
+		if (!heaviest)
 			return;
-		flow_shed(end->owner);
+		flow_shed(heaviest);
 	}
 }
 

@@ -10,13 +10,18 @@
 #include "base/loop.h"
 #include "base/mem.h"
 #include "base/own.h"
-#include "base/text.h"
-#include "net/config.h"
-#include "net/connect.h"
 #include "net/end.h"
 #include "net/flow.h"
 #include "net/gate.h"
-#include "net/http_reply.h"
+#include "net/h2_client.h"
+
+/* Rounds without pause; what is left is done in the next one of the loop. */
+#define ROUNDS 8
+
+static void on_again(struct deadline *deadline)
+{
+	http_run(CONTAINER_OF(deadline, struct http, again));
+}
 
 struct http *http_new(struct flow *flow, enum http_mode mode)
 {
@@ -24,17 +29,12 @@ struct http *http_new(struct flow *flow, enum http_mode mode)
 
 	http->flow = flow;
 	http->mode = mode;
+	servers_init(&http->servers, http);
+	deadline_init(&http->again, on_again);
 	http1_client_init(&http->client, http);
-	http1_server_init(&http->server, http);
-	exchange_init(&http->exchange, http, flow, &http->client.base);
+	if (flow->client->http2)
+		http->h2 = h2_client_new(http);
 	return http;
-}
-
-void http_drop_server(struct http *http)
-{
-	connect_cancel(TAKE_PTR(http->connecting));
-	http1_server_close(&http->server);
-	http->exchange.server = NULL;
 }
 
 void http_free(struct http *http)
@@ -47,27 +47,40 @@ void http_free(struct http *http)
 			 flow->refused ? flow->refused
 				       : "the client made no request");
 	http->over = true;
-	http_drop_server(http);
-	exchange_release(&http->exchange);
-	target_release(&http->server_target);
+	deadline_stop(&http->again);
+	if (http->h2)
+		h2_client_free(TAKE_PTR(http->h2));
+	http1_client_release(&http->client);
+	servers_release(&http->servers);
 	loop_defer_free(http->flow->gate->loop, http);
 }
 
 void http_log_end(struct http *http, const char *reason)
 {
-	if (http->exchange.state == EXCHANGE_OPEN ||
-	    http->exchange.state == EXCHANGE_CONNECTING)
-		exchange_log(&http->exchange, AUDIT_ALLOW, reason);
+	if (http->h2)
+		h2_client_abandon(http->h2, reason);
+	else
+		exchange_abandon(&http->client.exchange, reason);
 }
 
-/* Each makes room or bytes for the other; twice is always enough. */
+/* Each makes room or bytes for the other. */
 void http_run(struct http *http)
 {
-	for (int i = 0; i < 2 && !http->over; i++) {
-		http1_client_run(&http->client);
+	uint64_t before;
+
+	for (int i = 0; i < ROUNDS && !http->over; i++) {
+		before = http->moved;
+		if (http->h2)
+			h2_client_run(http->h2);
+		else
+			http1_client_run(&http->client);
 		if (!http->over)
-			http1_server_run(&http->server);
+			servers_run(&http->servers);
+		if (http->moved == before)
+			return;
 	}
+	if (!http->over)
+		deadline_start(&http->flow->gate->soon, &http->again);
 }
 
 void http_on_client(struct http *http)
@@ -80,14 +93,13 @@ void http_on_client(struct http *http)
 	flow_close(http->flow, ECONNRESET);
 }
 
-static void on_server(struct end *end)
-{
-	http_run(end->owner);
-}
-
 void http_on_deadline(struct http *http)
 {
-	exchange_refuse(&http->exchange,
+	if (http->h2) {
+		h2_client_on_deadline(http->h2);
+		return;
+	}
+	exchange_refuse(&http->client.exchange,
 			&(struct exchange_refusal){ 408, AUDIT_DENY,
 						    "no whole head in time",
 						    NULL });
@@ -95,79 +107,10 @@ void http_on_deadline(struct http *http)
 		flow_linger(http->flow);
 }
 
-struct address http_server_address(const struct http *http)
+void http_become_tunnel(struct exchange *exchange, struct end *server)
 {
-	return http->server.end ? http->server_address : (struct address){ 0 };
-}
-
-static void failed(struct http *http, const struct connected *result)
-{
-	struct exchange *exchange = &http->exchange;
-	char text[HTTP_REPLY_TEXT_MAX], host[AUTHORITY_TEXT_SIZE];
-
-	target_format(&exchange->target, host);
-	(void)text_format(text, sizeof(text), "cannot reach %s: %s", host,
-			  result->reason);
-	exchange_refuse(exchange,
-			&(struct exchange_refusal){
-				result->denied              ? 403
-				: result->code == ETIMEDOUT ? 504
-							    : 502,
-				result->denied ? AUDIT_DENY : AUDIT_ALLOW,
-				result->reason, text });
-}
-
-static void on_connected(void *ctx, const struct connected *result)
-{
-	struct http *http = ctx;
-
-	http->connecting = NULL;
-	http->server_address = result->address;
-	http->by_proxy = result->by_proxy;
-	if (!result->end) {
-		failed(http, result);
-	} else {
-		result->end->owner = http;
-		result->end->on_event = on_server;
-		http1_server_use(&http->server, result->end, result->absolute,
-				 result->login);
-		exchange_send(&http->exchange, &http->server.base);
-	}
-	http_run(http);
-}
-
-void http_find_server(struct http *http)
-{
-	struct exchange *exchange = &http->exchange;
-
-	if (http1_server_is_idle(&http->server) &&
-	    target_same(&http->server_target, &exchange->target) &&
-	    (!http->by_proxy ||
-	     decision_passes_proxy(&exchange->decision, &exchange->target))) {
-		exchange_send(exchange, &http->server.base);
-		return;
-	}
-	http_drop_server(http);
-	target_release(&http->server_target);
-	target_copy(&exchange->target, &http->server_target);
-	http->connecting = connect_start(
-		http->flow->gate, &exchange->target, &exchange->decision,
-		http->flow->protocol == AUDIT_HTTPS ? CONNECT_HTTPS
-						    : CONNECT_HTTP,
-		on_connected, http);
-	if (!http->connecting)
-		exchange_refuse(exchange,
-				&(struct exchange_refusal){
-					503, AUDIT_DENY,
-					"too many connections are being made",
-					NULL });
-}
-
-void http_become_tunnel(struct http *http)
-{
+	struct http *http = exchange->http;
 	struct flow *flow = http->flow;
-	struct exchange *exchange = &http->exchange;
-	struct end *server = TAKE_PTR(http->server.end);
 
 	exchange_log(exchange, AUDIT_ALLOW, NULL);
 	target_release(&flow->target);
@@ -176,8 +119,8 @@ void http_become_tunnel(struct http *http)
 	decision_release(&flow->decision);
 	flow->decision = exchange->decision;
 	exchange->decision = (struct decision){ 0 };
-	flow->address = http->server_address;
-	flow->by_proxy = http->by_proxy;
+	flow->address = exchange->server->address;
+	flow->by_proxy = exchange->server->by_proxy;
 	flow->checked = true;
 	flow->started_ms = loop_now_ms();
 	flow->http = NULL;
@@ -185,10 +128,10 @@ void http_become_tunnel(struct http *http)
 	flow_join(flow, server);
 }
 
-void http_become_flow(struct http *http)
+void http_become_flow(struct exchange *exchange)
 {
+	struct http *http = exchange->http;
 	struct flow *flow = http->flow;
-	struct exchange *exchange = &http->exchange;
 
 	flow->target = exchange->target;
 	exchange->target = (struct target){ 0 };
@@ -200,31 +143,16 @@ void http_become_flow(struct http *http)
 	flow_begin(flow);
 }
 
-bool http_is_by_proxy(const struct http *http)
-{
-	return http->connecting ? connect_is_by_proxy(http->connecting)
-				: http->by_proxy;
-}
-
 void http_recheck(struct http *http)
 {
-	const struct target *target = &http->server_target;
-	struct policy_verdict verdict = { .answer = POLICY_ALLOW };
-
-	if (http->server.end && target->name && !target->is_host &&
-	    http->server_address.family)
-		verdict = policy_decide_resolved(
-			http->flow->gate->config->policy, target->name,
-			&http->server_address, target->port);
-	if (verdict.answer == POLICY_ALLOW) {
-		exchange_recheck(&http->exchange);
+	servers_recheck(&http->servers);
+	if (http->over)
 		return;
-	}
-	if (http->exchange.state == EXCHANGE_OPEN) {
-		exchange_log(&http->exchange, AUDIT_DENY, "revoked");
-		flow_close(http->flow, ECONNREFUSED);
-		return;
-	}
-	http1_server_close(&http->server);
-	exchange_recheck(&http->exchange);
+	if (http->h2)
+		h2_client_recheck(http->h2);
+	else
+		exchange_recheck(&http->client.exchange);
+	/* What was reset must be told. */
+	if (!http->over)
+		http_run(http);
 }

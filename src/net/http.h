@@ -10,13 +10,14 @@
 
 #include <stdbool.h>
 
+#include "net/deadline.h"
 #include "net/exchange.h"
 #include "net/http1_client.h"
-#include "net/http1_server.h"
-#include "wire/address.h"
+#include "net/servers.h"
 
-struct connecting;
+struct end;
 struct flow;
+struct h2_client;
 
 enum http_mode {
 	HTTP_ORIGIN, /* a connection to one target */
@@ -26,16 +27,14 @@ enum http_mode {
 struct http {
 	struct flow *flow;
 	enum http_mode mode;
-	bool heard; /* a request, good or bad */
-	bool over;  /* the flow goes on without it, or not at all */
-	struct http1_client client;
-	struct exchange exchange;
-	struct connecting *connecting; /* owned */
-
-	struct http1_server server; /* its end is NULL when there is none */
-	struct target server_target;
-	struct address server_address; /* family 0: unknown, by a proxy */
-	bool by_proxy;
+	bool heard;     /* a request, good or bad */
+	bool over;      /* the flow goes on without it, or not at all */
+	size_t memory;  /* in streams of HTTP/2, on both sides */
+	uint64_t moved; /* grows while there may be more to do */
+	struct deadline again;
+	struct h2_client *h2;       /* owned; NULL: the client speaks HTTP/1 */
+	struct http1_client client; /* unused with HTTP/2 */
+	struct servers servers;
 };
 
 /* The flow keeps the client's end. */
@@ -52,12 +51,10 @@ void http_recheck(struct http *http);
 void http_log_end(struct http *http, const char *reason);
 
 /* For the exchange. */
-void http_find_server(struct http *http);
-void http_drop_server(struct http *http);
-/* The server is behind the host's proxy, or will be. */
-bool http_is_by_proxy(const struct http *http);
-struct address http_server_address(const struct http *http);
-/* The response to an upgrade was passed on: bytes from now on. */
-void http_become_tunnel(struct http *http);
+/*
+ * The response to an upgrade was passed on: bytes from now on. Takes server,
+ * which was the exchange's.
+ */
+void http_become_tunnel(struct exchange *exchange, struct end *server);
 /* CONNECT was allowed: the flow begins anew, with that target. */
-void http_become_flow(struct http *http);
+void http_become_flow(struct exchange *exchange);

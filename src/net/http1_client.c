@@ -58,6 +58,11 @@ static void client_accept(struct http_client *base)
 	self->state = HTTP1_CLIENT_BODY;
 }
 
+static bool client_takes_head(const struct http_client *base)
+{
+	return end_space(end_of(client_of(base))) >= HTTP1_ENCODED_MAX;
+}
+
 static size_t client_space(const struct http_client *base)
 {
 	const struct http1_client *self = client_of(base);
@@ -143,27 +148,41 @@ static void client_next(struct http_client *base)
 	self->state = HTTP1_CLIENT_LAST;
 }
 
+static void client_reset(struct http_client *base, int code)
+{
+	flow_close(client_of(base)->http->flow,
+		   code == EAGAIN ? ECONNRESET : code);
+}
+
 static const struct http_client_ops client_ops = {
 	.request = client_request,
 	.accept = client_accept,
+	.takes_head = client_takes_head,
 	.space = client_space,
 	.head = client_head,
 	.body = client_body,
 	.end = client_end,
 	.next = client_next,
+	.reset = client_reset,
 };
 
 void http1_client_init(struct http1_client *client, struct http *http)
 {
-	*client =
-		(struct http1_client){ .base = { &client_ops }, .http = http };
+	*client = (struct http1_client){ .base = { .ops = &client_ops },
+					 .http = http };
+	exchange_init(&client->exchange, http, http->flow, &client->base);
+}
+
+void http1_client_release(struct http1_client *client)
+{
+	exchange_release(&client->exchange);
 }
 
 static void refuse(struct http1_client *self,
 		   const struct http_problem *problem)
 {
 	self->keep = false;
-	exchange_refuse(&self->http->exchange,
+	exchange_refuse(&self->exchange,
 			&(struct exchange_refusal){ problem->status, AUDIT_DENY,
 						    problem->text, NULL });
 }
@@ -210,13 +229,13 @@ static bool read_head(struct http1_client *self)
 	self->keep = request.keep_alive;
 	self->has_body = request.body.kind != HTTP_BODY_NONE;
 	self->state = HTTP1_CLIENT_HELD;
-	exchange_begin(&self->http->exchange);
+	exchange_begin(&self->exchange);
 	return true;
 }
 
 static void end_body(struct http1_client *self, const struct span *text)
 {
-	struct exchange *exchange = &self->http->exchange;
+	struct exchange *exchange = &self->exchange;
 	struct http_fields trailers;
 	struct http_problem problem;
 
@@ -238,7 +257,7 @@ static bool cut(struct http1_client *self)
 
 static bool read_body(struct http1_client *self)
 {
-	struct exchange *exchange = &self->http->exchange;
+	struct exchange *exchange = &self->exchange;
 	size_t room = exchange->server->ops->space(exchange->server), len;
 	struct http1_piece piece = { 0 };
 	enum http1_body_result result;

@@ -20,6 +20,7 @@ enum http1_client_state {
 struct http1_client {
 	struct http_client base;
 	struct http *http;
+	struct exchange exchange; /* one after the other */
 	enum http1_client_state state;
 	size_t scanned;  /* of a head that is not whole */
 	size_t head_len; /* of the request that is held */
@@ -31,5 +32,6 @@ struct http1_client {
 };
 
 void http1_client_init(struct http1_client *client, struct http *http);
+void http1_client_release(struct http1_client *client);
 /* Takes from the client's end what can be used now. */
 void http1_client_run(struct http1_client *client);

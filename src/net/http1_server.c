@@ -66,17 +66,26 @@ static void server_end(struct http_server *base,
 	http1_sink_end(self->end, self->chunked, trailers);
 }
 
+static void server_leave(struct http_server *base)
+{
+	struct http1_server *self = server_of(base);
+
+	if (self->state != HTTP1_SERVER_IDLE)
+		http1_server_close(self);
+}
+
 static const struct http_server_ops server_ops = {
 	.head = server_head,
 	.space = server_space,
 	.body = server_body,
 	.end = server_end,
+	.leave = server_leave,
 };
 
 void http1_server_init(struct http1_server *server, struct http *http)
 {
-	*server =
-		(struct http1_server){ .base = { &server_ops }, .http = http };
+	*server = (struct http1_server){ .base = { .ops = &server_ops },
+					 .http = http };
 }
 
 void http1_server_use(struct http1_server *server, struct end *end,
@@ -110,16 +119,16 @@ bool http1_server_is_idle(const struct http1_server *server)
  */
 static void fail(struct http1_server *self, const char *reason)
 {
-	struct http *http = self->http;
+	struct exchange *exchange = self->base.exchange;
 
-	if (!self->reused || self->heard) {
-		exchange_refuse(&http->exchange,
+	if (self->reused && !self->heard)
+		exchange_reset(exchange, AUDIT_ALLOW, reason,
+			       exchange_is_safe(exchange) ? EAGAIN
+							  : ECONNRESET);
+	else
+		exchange_refuse(exchange,
 				&(struct exchange_refusal){ 502, AUDIT_ALLOW,
 							    reason, NULL });
-		return;
-	}
-	exchange_log(&http->exchange, AUDIT_ALLOW, reason);
-	flow_close(http->flow, ECONNRESET);
 }
 
 static const uint8_t *gather(struct http1_server *self, size_t max, size_t *len)
@@ -141,14 +150,14 @@ static bool at_end(const struct http1_server *self)
 static bool take_tunnel(struct http1_server *self,
 			struct http_response *response)
 {
-	struct http *http = self->http;
+	struct exchange *exchange = self->base.exchange;
 
-	if (!http->exchange.upgrade ||
+	if (!exchange->upgrade ||
 	    !span_matches_text(response->upgrade, "websocket")) {
 		fail(self, "the server changed the protocol unasked");
 		return false;
 	}
-	exchange_response_head(&http->exchange, response);
+	exchange_response_head(exchange, response);
 	return true;
 }
 
@@ -156,7 +165,7 @@ static bool take_response(struct http1_server *self, size_t head_len,
 			  struct http_response *response)
 {
 	const char *problem =
-		exchange_check_response(&self->http->exchange, response);
+		exchange_check_response(self->base.exchange, response);
 
 	if (problem) {
 		fail(self, problem);
@@ -166,7 +175,7 @@ static bool take_response(struct http1_server *self, size_t head_len,
 		if (!take_tunnel(self, response))
 			return false;
 		end_take(self->end, head_len);
-		http_become_tunnel(self->http);
+		http_become_tunnel(self->base.exchange, TAKE_PTR(self->end));
 		return false;
 	}
 	if (!response->is_interim) {
@@ -175,7 +184,7 @@ static bool take_response(struct http1_server *self, size_t head_len,
 		http1_body_init(&self->body, &response->body);
 		self->state = HTTP1_SERVER_BODY;
 	}
-	exchange_response_head(&self->http->exchange, response);
+	exchange_response_head(self->base.exchange, response);
 	end_take(self->end, head_len);
 	self->scanned = 0;
 	return true;
@@ -184,14 +193,14 @@ static bool take_response(struct http1_server *self, size_t head_len,
 /* False: nothing more can be done now. */
 static bool read_head(struct http1_server *self)
 {
-	struct exchange *exchange = &self->http->exchange;
+	struct exchange *exchange = self->base.exchange;
 	struct http_response response;
 	struct http_problem problem;
 	const uint8_t *bytes;
 	size_t len;
 	int head;
 
-	if (exchange->client->ops->space(exchange->client) < HTTP1_ENCODED_MAX)
+	if (!exchange->client->ops->takes_head(exchange->client))
 		return false;
 	bytes = gather(self, SIZE_MAX, &len);
 	self->heard |= len > 0;
@@ -225,7 +234,7 @@ static void settle(struct http1_server *self, bool request_done)
 static bool end_body(struct http1_server *self, const struct span *text,
 		     size_t taken)
 {
-	struct exchange *exchange = &self->http->exchange;
+	struct exchange *exchange = self->base.exchange;
 	bool request_done = exchange->request_done;
 	struct http_fields trailers;
 	struct http_problem problem;
@@ -245,7 +254,7 @@ static bool end_body(struct http1_server *self, const struct span *text,
 
 static bool read_body(struct http1_server *self)
 {
-	struct exchange *exchange = &self->http->exchange;
+	struct exchange *exchange = self->base.exchange;
 	size_t room = exchange_response_space(exchange), len;
 	struct http1_piece piece = { 0 };
 	enum http1_body_result result;

@@ -9,6 +9,8 @@
 
 /* Upstream connections that are being made, lookups included. */
 #define LIMIT_HALF_OPEN 1024
+/* Connections to the server behind one connection of a client. */
+#define LIMIT_SERVERS 16
 /* Addresses that are tried for one connection. */
 #define LIMIT_CANDIDATES 16
 /* Bytes in buffers of this process; over it the heaviest flow is reset. */
@@ -25,6 +27,22 @@
 #define LIMIT_BACKLOG (256u * 1024)
 /* Descriptors of this process: 16,384 connections, and those being made. */
 #define LIMIT_DESCRIPTORS 40000
+
+/* HTTP/2: requests at a time on one connection. */
+#define LIMIT_H2_STREAMS 100
+/* Bytes of a body that come before we pass on the first: from the guest, which
+ * is near, and from a server, which is far; and of all on one connection. */
+#define LIMIT_H2_CLIENT_WINDOW (128 * 1024)
+#define LIMIT_H2_SERVER_WINDOW (512 * 1024)
+#define LIMIT_H2_WINDOW (16 * 1024 * 1024)
+/* Of a body on its way out, before the peer takes it. */
+#define LIMIT_H2_OUT (64u * 1024)
+/* Streams that are opened and reset; frames that need work and move nothing
+ * (settings, pings, priorities, empty ones). */
+#define LIMIT_H2_RESETS 200
+#define LIMIT_H2_RESETS_PER_S 50
+#define LIMIT_H2_OTHERS 4000
+#define LIMIT_H2_OTHERS_PER_S 1000
 
 /* A client on 80 or 443 has said neither a whole ClientHello nor a head. */
 #define LIMIT_PEEK_MS 10000

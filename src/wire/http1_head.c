@@ -104,7 +104,7 @@ int http1_version_parse(struct span text, uint8_t *minor)
 	return 0;
 }
 
-int http1_trailers_parse(const void *bytes, size_t len, struct http_fields *out,
+int http1_trailers_check(const struct http_fields *fields,
 			 struct http_problem *problem)
 {
 	static const char *const refused[] = {
@@ -113,19 +113,25 @@ int http1_trailers_parse(const void *bytes, size_t len, struct http_fields *out,
 		"location",      "www-authenticate",
 	};
 
-	if (len > HTTP1_TRAILERS_MAX)
-		return http1_refuse(problem, 431, "trailers too long");
-	if (http1_fields_parse(span_over(bytes, len), out, problem) < 0)
-		return -1;
-	for (size_t i = 0; i < out->count; i++) {
-		if (http1_is_framing(out->list[i].name))
+	for (size_t i = 0; i < fields->count; i++) {
+		if (http1_is_framing(fields->list[i].name))
 			return http1_refuse(problem, 400,
 					    "framing in trailers");
 	}
 	for (size_t i = 0; i < sizeof(refused) / sizeof(refused[0]); i++) {
-		if (http_fields_find(out, refused[i], NULL))
+		if (http_fields_find(fields, refused[i], NULL))
 			return http1_refuse(problem, 400,
 					    "field not allowed in trailers");
 	}
 	return 0;
+}
+
+int http1_trailers_parse(const void *bytes, size_t len, struct http_fields *out,
+			 struct http_problem *problem)
+{
+	if (len > HTTP1_TRAILERS_MAX)
+		return http1_refuse(problem, 431, "trailers too long");
+	if (http1_fields_parse(span_over(bytes, len), out, problem) < 0)
+		return -1;
+	return http1_trailers_check(out, problem);
 }

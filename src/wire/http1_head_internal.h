@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * http1_head_internal.h - parts of a head, shared by http1_*.c
+ * http1_head_internal.h - parts of a head, shared by http1_*.c and http2_*.c
  */
 #pragma once
 
@@ -33,6 +33,10 @@ int http1_facts_take(struct http_fields *fields, uint8_t minor,
 
 /* Fields that http1_facts_take() takes, and those like them. */
 bool http1_is_framing(struct span name);
+
+/* None may be a trailer that changes what was believed before it. */
+int http1_trailers_check(const struct http_fields *fields,
+			 struct http_problem *problem);
 
 /* "HTTP/1.0" or "HTTP/1.1"; else -1. */
 int http1_version_parse(struct span text, uint8_t *minor);

@@ -37,6 +37,7 @@ import dns.message
 import dns.rcode
 import dns.rdatatype
 
+import net_h2
 import net_origin
 import net_world
 
@@ -258,6 +259,22 @@ class Case:
                 for text in more.pop("body", []):
                     assert text.encode() in body, body
 
+    def ask2(self, request, more):
+        """HTTP/2: a request, and what comes back; `error` is that of a reset."""
+        if not hasattr(self.last, "http2"):
+            self.last.http2 = net_h2.Client(self.last)
+        client, request = self.last.http2, dict(request)
+        fields = [(":method", request.get("method", "GET")), (":scheme", "https"),
+                  (":authority", request.get("authority", "good.example")),
+                  (":path", request.get("path", "/"))]
+        fields += list(request.get("fields", {}).items())
+        status, head, body = client.answer(client.ask(fields, request.get("body", "")))
+        assert status == more.pop("status2", 200), (status, body)
+        for name, value in more.pop("head", {}).items():
+            assert head.get(name) == value, head
+        for text in more.pop("body", []):
+            assert text.encode() in body, body
+
     def closed(self, how, _):
         if how == "eof":
             self.last.read_all()
@@ -349,7 +366,7 @@ STEPS = {name: getattr(Case, name) for name in (
     "send", "send_hex", "hello",
     "second_hello", "tls", "secure", "expect", "expect_not", "status", "closed", "finish", "reset",
     "rules", "secrets", "configure", "restart", "wait_log", "received", "not_received", "exactly",
-    "ask")}
+    "ask", "ask2")}
 
 
 def main():

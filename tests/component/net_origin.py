@@ -12,6 +12,8 @@ import subprocess
 import threading
 import time
 
+import net_h2
+
 WAIT_SECONDS = 10
 
 
@@ -21,6 +23,7 @@ class Origin:
     http   answers each request head with the next of `replies`
     tls    the same inside TLS, and remembers the names (SNI); `tls` has `names` (of its
            certificate), `version` (the highest) and `wants` (a client's certificate)
+    h2     HTTP/2 inside TLS with who wants it (net_h2.serve), else as `tls`
     raw    sends `greeting`, answers the first bytes with `replies`
     echo   sends back what comes
     mute   accepts and says nothing
@@ -36,8 +39,10 @@ class Origin:
         self.connections, self.names = [], []
         self.sockets = []
         self.context = None
-        if kind == "tls":
+        if kind in ("tls", "h2"):
             self.context = tls_context(folder, self.names, **(tls or {}))
+        if kind == "h2":
+            self.context.set_alpn_protocols(["h2", "http/1.1"])
         self.listener = world.listen(address.strip("[]"), int(port))
         self.listener.settimeout(0.1)
         self.stopping = False
@@ -84,6 +89,12 @@ class Origin:
             if not self.keep:
                 sock.shutdown(socket.SHUT_WR)
                 return
+
+    def h2(self, sock, seen):
+        if sock.selected_alpn_protocol() == "h2":
+            net_h2.serve(sock, seen)
+        else:
+            self.http(sock, seen)
 
     def raw(self, sock, seen):
         sock.sendall(self.greeting)

@@ -151,6 +151,34 @@ def test_requests_are_decided_one_by_one(net, base, host):
     assert line["verdict"] == "deny" and line["status"] == 403
 
 
+STREAMS = """
+const one = require('http2').connect('https://good.test');
+let left = 30, bad = 0;
+for (let i = 0; i < 30; i++) {
+  const stream = one.request({':path': i % 3 ? '/open/' + i : '/closed/' + i});
+  let text = '', status;
+  stream.on('response', head => { status = head[':status']; });
+  stream.on('data', part => { text += part; });
+  stream.on('end', () => {
+    bad += i % 3 ? !text.endsWith(' /open/' + i + '\\n') : status !== 403;
+    if (!--left) { console.log(bad); one.close(); }
+  });
+}
+"""
+
+
+@pytest.mark.seconds(400)
+def test_clients_that_speak_http2_do_so_with_the_gate(net, base):
+    rules(net, base, "allow GET good.test/open/**\n")
+    out = net("exec", base, "curl", "-sS", "--max-time", "60", "-w",
+              " %{http_version} %{num_connects}\n", "https://good.test/open/a",
+              "https://good.test/open/b").out
+    assert out == ("inside TLS good.test /open/a\n 2 1\n"
+                   "inside TLS good.test /open/b\n 2 0\n")
+    # Many on one connection; each is decided on its own.
+    assert net("exec", base, "node", "-e", STREAMS).out == "0\n"
+
+
 @pytest.mark.seconds(400)
 def test_what_is_blocked_says_so_in_the_clients_words(net, base):
     rules(net, base, "allow GET self.test\n")
