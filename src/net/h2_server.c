@@ -278,9 +278,11 @@ static void serve(struct h2_response *self)
 
 	while (more && !self->server->http->over && self->base.exchange)
 		more = self->begun ? pass_body(self) : pass_head(self);
-	if (self->server->http->over || !self->base.exchange ||
-	    stream->in.len || stream->block_count || stream->in_end)
+	if (self->server->http->over || !self->base.exchange)
 		return;
+	if (self->begun ? stream->in.len || stream->in_end
+			: stream->block_count > 0)
+		return; /* the client has no room */
 	if (stream->closed)
 		fail(self, "the server reset the request");
 	else if (is_cut(self->server))
