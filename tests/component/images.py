@@ -125,7 +125,7 @@ def free_port():
         return probe.getsockname()[1]
 
 
-def wait_until(check, seconds=20):
+def wait_until(check, seconds=60):
     end = time.monotonic() + seconds
     while not check():
         assert time.monotonic() < end, "it never came"

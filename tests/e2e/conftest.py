@@ -6,7 +6,6 @@ once. A case that breaks things takes `lone`, a home of its own that borrows the
 kernel cache. Every case has a wall-clock limit, and whatever it left running is
 removed after it.
 """
-import collections
 import os
 import shutil
 import signal
@@ -23,8 +22,12 @@ WORK = os.environ.get("BAWN_TEST_WORK", "/tmp/bawn-e2e")
 CASE_SECONDS = 180
 # What differs for root and for a user: both suites have it.
 BOTH = {"test_confinement", "test_host", "test_start", "test_exec"}
-# In the namespaces of a user's own host, the base template that root made is nobody's.
-ROOTS = {"test_clients"}
+# Of the other files these are the user's, the rest root's: about the same time. What needs
+# the base template in namespaces of the case's own is root's, whose template it is.
+USERS = {"test_clone", "test_commands", "test_cp", "test_crash", "test_files_restart",
+         "test_guard", "test_names", "test_network", "test_overlay", "test_policy",
+         "test_resources", "test_shares", "test_terminal", "test_undo", "test_watch",
+         "test_workspace_posix"}
 
 
 def pytest_configure(config):
@@ -33,28 +36,20 @@ def pytest_configure(config):
     os.makedirs(WORK, exist_ok=True)
 
 
-def in_this_half(item, half, home):
+def in_this_half(item, half):
+    """A file goes to one suite as a whole, for its cases may build on each other."""
     if not half or item.module.__name__ in BOTH:
         return True
     if {"as_root", "both"} & ({mark.name for mark in item.iter_markers()}
                               | set(item.fixturenames)):
         return True
-    return home[item.module.__name__] == half
+    return (half == "user") == (item.module.__name__ in USERS)
 
 
 def pytest_collection_modifyitems(config, items):
-    """Two suites run beside each other: what both would show is tried once.
-
-    A file goes to one of them as a whole, for its cases may build on each other.
-    """
+    """Two suites run beside each other: what both would show is tried once."""
     half = os.environ.get("BAWN_TEST_HALF")
-    count = collections.Counter(item.module.__name__ for item in items)
-    home = dict.fromkeys(ROOTS, "root")
-    load = {"root": sum(count[module] for module in ROOTS), "user": 0}
-    for module in sorted(count.keys() - BOTH - ROOTS, key=lambda name: (-count[name], name)):
-        home[module] = min(load, key=load.get)
-        load[home[module]] += count[module]
-    kept = [item for item in items if in_this_half(item, half, home)]
+    kept = [item for item in items if in_this_half(item, half)]
     config.hook.pytest_deselected(items=[item for item in items if item not in kept])
     items[:] = kept
 

@@ -119,8 +119,8 @@ def test_curl(net, box):
                    "--connect-to bad.test:443:good.test:443 https://bad.test/hello")
     assert code not in (0, 28) and "hello" not in out, out
     verdicts = {(line["name"], line["protocol"], line["verdict"]) for line in log(net, box)
-                if line["protocol"] in ("tls", "http")}
-    assert verdicts >= {("good.test", "tls", "allow"), ("bad.test", "tls", "deny"),
+                if line["protocol"] in ("tls", "https", "http")}
+    assert verdicts >= {("good.test", "tls", "allow"), ("bad.test", "https", "deny"),
                         ("good.test", "http", "allow"), ("bad.test", "http", "deny")}
     assert not any(name == "bad.test" and verdict == "allow" for name, _, verdict in verdicts)
 
@@ -135,7 +135,7 @@ def test_wget(net, box, session):
 
 
 def test_git_over_https(net, box):
-    both(net, box, "rm -rf /tmp/r; git -c http.sslCAInfo=$PWD/clients/crt clone -q "
+    both(net, box, "rm -rf /tmp/r; GIT_SSL_CAINFO=$PWD/clients/crt git clone -q "
          "https://HOST/repo.git /tmp/r && cat /tmp/r/hello", "hello from git")
 
 
@@ -195,7 +195,8 @@ def test_python(net, box):
 
 def test_node(net, box):
     both(net, box, "NODE_EXTRA_CA_CERTS=clients/crt node -e \"require(\\\"https\\\").get("
-         "\\\"https://HOST/hello\\\", r => r.pipe(process.stdout))\"", "hello from the web")
+         "\\\"https://HOST/hello\\\", r => { process.exitCode = r.statusCode == 200 ? 0 : 1; "
+         "r.pipe(process.stdout) })\"", "hello from the web")
 
 
 @pytest.mark.seconds(300)
