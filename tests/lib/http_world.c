@@ -53,6 +53,7 @@ struct connecting *__wrap_connect_start(struct gate *gate,
 					enum connect_use use, connect_fn *fn,
 					void *ctx);
 void __wrap_connect_cancel(struct connecting *connecting);
+bool __wrap_connect_is_by_proxy(const struct connecting *connecting);
 
 struct connecting *__wrap_connect_start(struct gate *gate,
 					const struct target *target,
@@ -74,6 +75,11 @@ void __wrap_connect_cancel(struct connecting *connecting)
 		return;
 	list_remove(&connecting->link);
 	free(connecting);
+}
+
+bool __wrap_connect_is_by_proxy(const struct connecting *connecting)
+{
+	return false;
 }
 
 static struct end *make_end(bool http2, int *other)
