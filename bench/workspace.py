@@ -193,15 +193,15 @@ class Bench:
 
     def check(self, row):
         """On the host: what the row wrote, byte for byte."""
-        if row.name == "unpack" and trees.digests_of(f"{self.root}/work",
-                                                     "unpacked") != self.digests:
+        work = f"{self.root}/work"
+        if row.name == "unpack" and trees.digests_of(work, "unpacked") != self.digests:
             sys.exit("unpack: the host has other files")
-        if row.name == "rm" and os.path.exists(f"{self.root}/work/unpacked"):
+        if row.name == "rm" and os.path.exists(f"{work}/unpacked"):
             sys.exit("rm: the host still has the folder")
         if row.name == "build" and not os.access(f"{self.root}/project/program", os.X_OK):
             sys.exit("build: the host has no program")
         if row.name == "write":
-            with open(f"{self.root}/work/zeros", "rb") as file:
+            with open(f"{work}/zeros", "rb") as file:
                 if hashlib.sha256(file.read()).digest() != \
                         hashlib.sha256(bytes(256 << 20)).digest():
                     sys.exit("write: the host has other bytes")

@@ -95,12 +95,12 @@ static void decide(const struct policy *policy, struct check *check)
 		check->reason = "there is no such name in a sandbox";
 		return;
 	}
-	/* bawn-net does not look into TLS */
+	/* bawn-net looks into TLS with a name, unless a rule forbids it */
 	if (check->verdict.answer == POLICY_BY_REQUEST &&
-	    check->target.is_encrypted) {
+	    check->target.is_encrypted &&
+	    (to->address.family || check->verdict.bypass)) {
 		check->verdict.answer = POLICY_DENY;
-		check->reason = "rules with a method or path cannot see into "
-				"TLS";
+		check->reason = "rules about requests cannot see into this";
 		return;
 	}
 	/* a request decides where the connection alone does not */

@@ -179,6 +179,11 @@ def test_check_names_the_rule(lone, box):
     assert lone.raw("policy", "check", box, "http://a.example/x/y", "--method",
                     "POST").code == 1
     assert lone.raw("policy", "check", box, "a.example", "--path", "/z").code == 1
+    # Requests inside TLS are seen, unless the host is trusted and never looked into.
+    assert lone.raw("policy", "check", box, "https://a.example/x/y").code == 0
+    assert lone.raw("policy", "check", box, "https://a.example/z").code == 1
+    lone("network", "proxy", box, "--bypass-host", "a.example")
+    assert lone.raw("policy", "check", box, "https://a.example/z").code == 0
     assert lone.raw("policy", "check", box, "localhost:5432").code == 0
     found = lone.raw("policy", "check", box, "b.example", "--json").json
     assert not found["allowed"] and found["rule"] is None and found["by_default"]
