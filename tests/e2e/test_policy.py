@@ -332,6 +332,8 @@ def test_questions_are_answered_by_command(world, asking, words, heard, rule):
     world("policy", "approvals", words[0], asking, str(row["id"]), *words[1:])
     assert bool(held.result()) == heard
     wanted = f"{rule} {host}:2222" if rule else None
+    if wanted:
+        wait(lambda: wanted in own_rules(world, asking), what="the rule")
     assert [line for line in own_rules(world, asking) if host in line] == (
         [wanted] if wanted else [])
     assert not questions(world, asking)
@@ -361,7 +363,8 @@ def test_a_hook_answers_first(world, tmp_path):
         assert visit(world, name, "yes.example", 2222) == "hello of yes.example:2222\n"
         assert visit(world, name, "other.example", 2222) == ""
         assert visit(world, name, "never.example", 2222) == ""
-        assert "deny never.example:2222" in own_rules(world, name)
+        # Written by the launcher, while the guest is told already.
+        wait(lambda: "deny never.example:2222" in own_rules(world, name), what="the rule")
         with open(seen, encoding="utf-8") as file:
             asked = [json.loads(line) for line in file]
         assert [(line["sandbox"], line["name"], line["port"]) for line in asked] == [
@@ -411,6 +414,8 @@ def test_a_key_answers_and_the_agents_screen_comes_back(world, asking, screen, k
     text = one.text()
     assert "before the question" in text and "Your mark" not in text
     one.see("^ready>")
+    if rule:
+        wait(lambda: rule in own_rules(world, asking), what="the rule")
     rules = [line for line in own_rules(world, asking) if f"k-{key}." in line]
     assert rules == ([rule] if rule else [])
     leave(one)
