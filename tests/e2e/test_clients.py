@@ -284,5 +284,8 @@ def test_root_without_rules_reaches_nothing_more(net, box):
         code, out = sh(net, box, fetch.format(target), user="root")
         assert code == 0 and out.startswith("no\n"), out
     # PID 1 makes them anew with the next relay.
-    sh(net, box, "kill -9 $(pgrep bawn-net-relay)", user="root")
+    code, _ = sh(net, box, "PATH=$PATH:/usr/sbin; kill -9 $(pgrep bawn-net-relay); "
+                 "timeout 30 sh -c 'until nft list ruleset | grep -q redirect; do sleep 0.1; "
+                 "done'", user="root")
+    assert code == 0
     both(net, box, "curl -sSf -m 30 http://HOST/hello", "hello from the web")
