@@ -54,6 +54,7 @@ const struct command *const command_rows[] = {
 	&command_rm,
 	&command_undo,
 	&command_prune,
+	&command_top,
 	&command_template_ls,
 	&command_template_inspect,
 	&command_template_pull,
@@ -91,7 +92,6 @@ const struct command commands_later[] = {
 	LATER("reset"),
 	LATER("restore"),
 	LATER("save"),
-	LATER("top"),
 	LATER("template build"),
 	{ .name = NULL },
 };

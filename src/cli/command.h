@@ -76,6 +76,7 @@ extern const struct command command_template_push;
 extern const struct command command_template_rm;
 extern const struct command command_template_save;
 extern const struct command command_template_tag;
+extern const struct command command_top;
 extern const struct command command_umount;
 extern const struct command command_undo;
 extern const struct command command_version;

@@ -62,6 +62,23 @@ def test_inspect_of_nothing_is_an_error(bawn):
     assert done.code == 1 and "no-such-box" in done.err and done.out == ""
 
 
+def test_top_shows_the_hosts_own_numbers(bawn, shared_box, screen):
+    busy = bawn.popen("exec", shared_box, "sh", "-c", "while :; do :; done")
+    try:
+        wait(lambda: next(row for row in bawn("top", "--json").json
+                          if row["name"] == shared_box)["cpu_percent"] > 20, 30, "a busy CPU")
+    finally:
+        busy.kill()
+        busy.communicate()
+    row = next(row for row in bawn("top", "--json").json if row["name"] == shared_box)
+    assert row["status"] == "running" and row["memory_bytes"] > 1 << 20, row
+    assert bawn("top").out.startswith("SANDBOX"), "in a pipe it is printed once"
+    live = screen().bawn("top")
+    live.see(f"{shared_box} +running")
+    live.keys("q")
+    live.see("EXIT:0")
+
+
 def test_env_applies_to_the_next_session(bawn, box):
     bawn("env", box, "COLOUR=blue", "SPACED=a b")
     assert bawn("exec", box, "sh", "-c", 'echo "$COLOUR $SPACED"').out == "blue a b\n"
