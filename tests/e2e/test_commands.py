@@ -292,6 +292,13 @@ def test_every_command_has_help(bawn, command):
     assert bawn("help", command).out == done.out
 
 
+@pytest.mark.parametrize("topic, word", [("policy", "bawn policy allow"), (
+    "secrets", "bawn secret set"), ("workspace", "bawn undo")])
+def test_help_has_topics(bawn, topic, word):
+    assert word in bawn("help", topic).out
+    assert bawn.raw("help", f"../help/{topic}").code != 0
+
+
 def test_an_unknown_command_gets_a_suggestion(bawn):
     done = bawn.raw("creat")
     assert done.code == 2 and "create" in done.err and done.out == ""
