@@ -17,7 +17,7 @@ pytestmark = pytest.mark.skipif(
 def copy(tmp_path_factory):
     folder = tmp_path_factory.mktemp("source")
     shutil.copytree(TOP, folder / "bawn",
-                    ignore=shutil.ignore_patterns("build*", ".git"))
+                    ignore=shutil.ignore_patterns("build", "build-*", ".git"))
     return folder / "bawn"
 
 
