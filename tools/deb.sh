@@ -28,8 +28,8 @@ arch=$(dpkg --print-architecture)
 # dpkg-shlibdeps wants a source package around it
 mkdir "$work/debian"
 printf 'Source: bawn\n\nPackage: bawn\nArchitecture: any\n' >"$work/debian/control"
-programs=$(find "$root/usr/bin" "$root/usr/lib" -type f |
-	xargs file --no-dereference | sed -n 's/: *ELF.*dynamically linked.*//p')
+programs=$(find "$root/usr/bin" "$root/usr/lib" -type f -exec file {} + |
+	sed -n 's/: *ELF.*dynamically linked.*//p')
 # shellcheck disable=SC2086 # our own names, without blanks
 libraries=$(cd "$work" && dpkg-shlibdeps -O --ignore-missing-info $programs 2>/dev/null |
 	sed -n 's/^shlibs:Depends=//p')
