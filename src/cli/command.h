@@ -44,6 +44,7 @@ extern const struct command command_help;
 extern const struct command command_inspect;
 extern const struct command command_logs;
 extern const struct command command_ls;
+extern const struct command command_mcp;
 extern const struct command command_mount;
 extern const struct command command_network_log;
 extern const struct command command_network_proxy;
