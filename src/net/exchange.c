@@ -233,10 +233,6 @@ static const char *check_origin(struct exchange *exchange,
 	return NULL;
 }
 
-/* What follows could not be searched for a secret. */
-static const char no_upgrade[] =
-	"a host with a secret may not change the protocol";
-
 /* Bytes of any kind follow an upgrade: only where all of them are allowed. */
 static const char *check_upgrade(struct exchange *exchange,
 				 const struct http_request *request)
@@ -246,8 +242,6 @@ static const char *check_upgrade(struct exchange *exchange,
 
 	if (!span_matches_text(request->upgrade, "websocket"))
 		return NULL; /* others are not passed on */
-	if (exchange_secrets_bound(exchange))
-		return no_upgrade;
 	exchange->upgrade = true;
 	decision_of_target(exchange->flow->gate->config->policy,
 			   &exchange->target, &whole);
@@ -302,12 +296,7 @@ void exchange_begin(struct exchange *exchange)
 		problem = exchange->flow->refused;
 	else if (exchange->decision.answer != POLICY_DENY)
 		problem = check_upgrade(exchange, &request);
-	/* Clients that can do without one try again at once. */
-	if (problem == no_upgrade)
-		exchange_refuse(exchange,
-				&(struct exchange_refusal){ 426, AUDIT_DENY,
-							    problem, NULL });
-	else if (problem)
+	if (problem)
 		deny(exchange, problem);
 	else
 		proceed(exchange);

@@ -30,7 +30,8 @@ static const char *const credentials[] = {
 
 /* Such responses could not be masked. */
 static const char *const unmaskable[] = { "accept-encoding", "range",
-					  "if-range" };
+					  "if-range",
+					  "sec-websocket-extensions" };
 
 static const char no_value[] = "there is no value now";
 
