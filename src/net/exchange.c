@@ -140,13 +140,38 @@ void exchange_abandon(struct exchange *exchange, const char *reason)
 	exchange_release(exchange);
 }
 
+/* Some requests to the host are allowed: another rule should be no wider. */
+static bool has_rules_for_requests(const struct exchange *exchange)
+{
+	struct decision whole = { 0 };
+	bool found;
+
+	decision_of_target(exchange->flow->gate->config->policy,
+			   &exchange->target, &whole);
+	found = whole.answer == POLICY_BY_REQUEST;
+	decision_release(&whole);
+	return found;
+}
+
 static void deny(struct exchange *exchange, const char *reason)
 {
-	char text[HTTP_REPLY_TEXT_MAX];
+	char text[HTTP_REPLY_TEXT_MAX], normal[URL_PATH_MAX + 1];
+	struct http_reply_blocked what = {
+		.sandbox = exchange->flow->gate->start->sandbox,
+		.target = &exchange->target,
+		.decision = &exchange->decision,
+	};
 
-	http_reply_blocked(text, sizeof(text),
-			   exchange->flow->gate->start->sandbox,
-			   &exchange->target, &exchange->decision);
+	/* The rules would have it; something else is wrong. */
+	if (exchange->decision.answer != POLICY_DENY)
+		what.reason = reason;
+	else if (has_rules_for_requests(exchange)) {
+		what.method = exchange->method;
+		if (url_path_normalise(exchange->path, strlen(exchange->path),
+				       normal) >= 0)
+			what.path = normal;
+	}
+	http_reply_blocked(text, sizeof(text), &what);
 	exchange_refuse(exchange, &(struct exchange_refusal){ 403, AUDIT_DENY,
 							      reason, text });
 }
