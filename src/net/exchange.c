@@ -356,6 +356,7 @@ void exchange_send(struct exchange *exchange, struct http_server *server)
 	server->exchange = exchange;
 	problem = exchange_secrets_put(exchange, server, &request);
 	if (problem) {
+		exchange_secrets_wipe(exchange);
 		exchange_refuse(exchange,
 				&(struct exchange_refusal){ 502, AUDIT_DENY,
 							    problem, NULL });

@@ -102,10 +102,11 @@ void exchange_secrets_wipe(struct exchange *exchange)
 {
 	struct gate *gate = exchange->flow->gate;
 
-	if (!exchange->secrets.injection.used_count)
+	if (!exchange->secrets.injection.arena_used)
 		return;
-	secret_wipe(gate->secret_arena, sizeof(gate->secret_arena));
-	secret_wipe(gate->encoded, sizeof(gate->encoded));
+	/* All of both would be most of what a small request costs. */
+	secret_wipe(gate->secret_arena, exchange->secrets.injection.arena_used);
+	secret_wipe(gate->encoded, gate->encoded_len);
 }
 
 const char *exchange_secrets_check(const struct exchange *exchange,
