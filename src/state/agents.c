@@ -31,8 +31,10 @@ static const char *const outputs[] = {
 static_assert(ARRAY_SIZE(outputs) == AGENT_OUTPUTS, "every output has a name");
 
 static const char *const forms[] = {
-	[AGENT_INTERACTIVE] = "interactive", [AGENT_RESUME] = "resume",
-	[AGENT_ONCE] = "once",               [AGENT_RESUME_ONCE] = "resume_once",
+	[AGENT_INTERACTIVE] = "interactive",
+	[AGENT_RESUME] = "resume",
+	[AGENT_ONCE] = "once",
+	[AGENT_RESUME_ONCE] = "resume_once",
 	[AGENT_FALLBACK] = "fallback",
 };
 static_assert(ARRAY_SIZE(forms) == AGENT_FORMS, "every form has a name");
@@ -233,9 +235,9 @@ static int check_spellings(const json_t *list, struct error *err)
 		{
 			if (agents_find(list, json_string_value(alias)) !=
 			    agent)
-				return error_set(
-					err, 0, "%s: two agents are called so",
-					json_string_value(alias));
+				return error_set(err, 0,
+						 "%s: two agents are called so",
+						 json_string_value(alias));
 		}
 	}
 	return 0;
@@ -396,8 +398,8 @@ const char **agent_argv(const json_t *agent, enum agent_form form,
 {
 	const json_t *own = json_object_get(agent, forms[form]);
 	bool bare = args && args[0] && args[0][0] != '-';
-	bool whole = bare &&
-		     json_is_true(json_object_get(agent, "word_is_program"));
+	bool whole =
+		bare && json_is_true(json_object_get(agent, "word_is_program"));
 	size_t n = 0, own_count = json_array_size(own);
 	const char **argv;
 

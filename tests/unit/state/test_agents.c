@@ -17,7 +17,8 @@ AUTO_DEFINE(json, json_t *, json_decref)
 #define AGENT(name, more)                                                   \
 	"{\"name\": \"" name "\", \"template\": \"base\", \"interactive\":" \
 	" [\"" name "\", \"-y\"], \"once\": [\"" name "\", \"-p\"], "       \
-	"\"output\": \"text\", \"variables\": [], \"environment\": {}" more "}"
+	"\"output\": \"text\", \"variables\": [], \"environment\": {}" more \
+	"}"
 #define FILE_OF(agents) "{\"agents\": [" agents "]}"
 
 static json_t *parse(const char *text)
@@ -104,8 +105,8 @@ static void a_file_cut_anywhere_is_refused(void)
 
 static void the_error_says_which_and_what(void)
 {
-	const char *text = FILE_OF(AGENT("a", "") ", " AGENT(
-		"b", ", \"resume\": [\"\"]"));
+	const char *text =
+		FILE_OF(AGENT("a", "") ", " AGENT("b", ", \"resume\": [\"\"]"));
 	struct error err = { 0 };
 
 	CHECK(!agents_parse(text, strlen(text), &err));
