@@ -101,10 +101,11 @@ static void make_environment(const char **env, char **texts)
 
 char *git_identity_load(void)
 {
-	const char *argv[] = { "git",          "config",
-			       "-z",           "--includes",
-			       "--get-regexp", "^user\\.(name|email)$",
-			       NULL };
+	const char *argv[] = {
+		"git",        "config",       "-z",
+		"--includes", "--get-regexp", "^user\\.(name|email)$",
+		NULL
+	};
 	AUTO_BUFFER struct buffer out = BUFFER_INIT(OUTPUT_MAX);
 	const char *tool = child_tool("git", NULL);
 	const char *env[8];

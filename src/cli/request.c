@@ -240,6 +240,7 @@ void request_release(struct request *request)
 		free(*h);
 	free(request->hide);
 	free(request->template_name);
+	free(request->ssh_keys);
 	share_list_release(&request->shares);
 	rule_words_release(&request->rules);
 	socket_list_release(&request->sockets);

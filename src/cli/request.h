@@ -47,6 +47,7 @@ struct request {
 	bool ask;
 	bool no_git_identity; /* --git-identity off */
 	bool git_identity_given;
+	char *ssh_keys; /* owned: of --ssh-agent; NULL: not given */
 };
 
 #define REQUEST_DEFAULT_AGENT "shell"
@@ -80,7 +81,7 @@ int request_policy(const struct request *request, const struct store *store,
 int request_compare_net(const struct request *request,
 			const struct sandbox *sandbox, struct error *err);
 
-/* --git-identity. */
+/* --git-identity, --ssh-agent. */
 int request_take_git(const struct options *options, struct request *request,
 		     struct error *err);
 int request_compare_git(const struct request *request,

@@ -66,6 +66,7 @@ static const struct field fields[] = {
 	FIELD(quota_inodes, FIELD_U64),
 	FIELD(ask, FIELD_BOOL),
 	FIELD(no_git_identity, FIELD_OPTIONAL_BOOL),
+	FIELD(ssh_keys, FIELD_OPTIONAL_TEXT),
 	FIELD(template_name, FIELD_TEXT),
 	FIELD(template_id, FIELD_TEXT),
 	FIELD(warm_key, FIELD_OPTIONAL_TEXT),
