@@ -32,7 +32,7 @@
 
 struct choice {
 	struct ssh_keys have, chosen;
-	uint8_t *answer;                   /* owned: have points there */
+	uint8_t *answer;                    /* owned: have points there */
 	unsigned char *files[SSH_KEYS_MAX]; /* owned: chosen may, too */
 	size_t file_count;
 };
@@ -95,8 +95,8 @@ static int ask_agent(struct choice *choice, struct error *err)
 	if (fd < 0)
 		return -1;
 	choice->answer = xmalloc(MESSAGE_BYTES);
-	if (fileio_write_all(fd, ssh_agent_question,
-			     sizeof(ssh_agent_question), err) < 0)
+	if (fileio_write_all(fd, ssh_agent_question, sizeof(ssh_agent_question),
+			     err) < 0)
 		return error_prefix(err, "ssh-agent");
 	if (read_all(fd, choice->answer, SSH_AGENT_HEAD) == 0)
 		len = ssh_agent_length(choice->answer);

@@ -136,7 +136,8 @@ int ssh_agent_encode_keys(const struct ssh_keys *keys, struct buffer *out)
 		len += 8 + keys->list[i].len + keys->list[i].comment_len;
 	if (len > SSH_AGENT_MESSAGE_MAX)
 		return -1;
-	failed = append_be32(out, len) < 0 || buffer_append(out, &type, 1) < 0 ||
+	failed = append_be32(out, len) < 0 ||
+		 buffer_append(out, &type, 1) < 0 ||
 		 append_be32(out, keys->count) < 0;
 	for (size_t i = 0; i < keys->count && !failed; i++) {
 		const struct ssh_key *key = &keys->list[i];

@@ -9,7 +9,8 @@
 #include "lib/tap.h"
 #include "wire/ssh_agent.h"
 
-#define BLOB "AAAAC3NzaC1lZDI1NTE5AAAAIAECAwQFBgcICQoLDA0ODxAREhMUFRYXGBkaGxwdHh8g"
+#define BLOB \
+	"AAAAC3NzaC1lZDI1NTE5AAAAIAECAwQFBgcICQoLDA0ODxAREhMUFRYXGBkaGxwdHh8g"
 #define LINE "ssh-ed25519 " BLOB " me@host\n"
 #define FINGERPRINT "SHA256:mKqU+0K8OhKmA8bBQi9Rz0Q5l7/g160hIP+rJYSTNj4"
 
