@@ -17,6 +17,7 @@
 #include "base/own.h"
 #include "cli/authority.h"
 #include "cli/files_config.h"
+#include "cli/git_identity.h"
 #include "cli/net_config.h"
 #include "cli/plan.h"
 #include "cli/store.h"
@@ -136,6 +137,7 @@ static int fill(const struct sandbox *sandbox, const struct plan *plan,
 	spec->gid = (gid_t)record->uid;
 	spec->remove_at_end = record->remove_at_end;
 	spec->agent_once = record->remove_at_end;
+	spec->git = record->no_git_identity ? NULL : git_identity_load();
 	if (add_files(sandbox, spec, err) < 0 ||
 	    add_net(sandbox, spec, err) < 0)
 		return -1;

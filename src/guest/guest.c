@@ -14,6 +14,7 @@
 #include "base/log.h"
 #include "base/own.h"
 #include "guest/gate.h"
+#include "guest/git_identity.h"
 #include "guest/modules.h"
 #include "guest/power.h"
 #include "guest/prime.h"
@@ -109,6 +110,7 @@ static void wake(struct guest *guest, const struct message *message)
 	/* Who runs before this would see the clock of the snapshot. */
 	identity_wake(&guest->identity, &message->wake);
 	trust_install("", message->wake.authority);
+	git_identity_install("", message->wake.git);
 	cgroups_thaw(&guest->cgroups);
 	sessions_resume(&guest->sessions);
 	if (guest->state != GUEST_WAITING) {

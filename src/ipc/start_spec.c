@@ -88,6 +88,7 @@ static const struct field fields[] = {
 	NUMBER(shares, 0, START_SHARES_MAX),
 	FIELD(net, FIELD_TEXT_NULL),
 	FIELD(authority, FIELD_TEXT_NULL),
+	FIELD(git, FIELD_TEXT_NULL),
 };
 
 static json_t *encode_disks(const struct start_spec *spec)

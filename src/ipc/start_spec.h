@@ -70,6 +70,7 @@ struct start_spec {
 		    */
 	char *authority; /* PEM of the sandbox's authority, for the guest; or
 			    NULL */
+	char *git;       /* configuration for the guest's git; or NULL */
 };
 
 /*
