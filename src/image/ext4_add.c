@@ -140,8 +140,8 @@ static int check_free(struct ext4_add *add, ext2_ino_t folder, const char *name,
 		      struct error *err)
 {
 	ext2_ino_t ino;
-	errcode_t code = ext2fs_lookup(add->fs, folder, name,
-				       (int)strlen(name), NULL, &ino);
+	errcode_t code = ext2fs_lookup(add->fs, folder, name, (int)strlen(name),
+				       NULL, &ino);
 
 	if (code == EXT2_ET_FILE_NOT_FOUND)
 		return 0;
@@ -263,10 +263,9 @@ int ext4_add_archive(struct ext4_add *add, struct tar_stream *stream,
 {
 	const struct tar_limits limits = { .entries = EXT4_ADD_FILES_MAX,
 					   .bytes = ARCHIVE_BYTES_MAX };
-	const struct tar_events events = { .entry = on_entry,
-					   .data = on_data,
-					   .end = on_end,
-					   .ctx = add };
+	const struct tar_events events = {
+		.entry = on_entry, .data = on_data, .end = on_end, .ctx = add
+	};
 	struct tar_reader *reader = tar_reader_new(&limits, &events);
 	int result;
 
@@ -277,8 +276,7 @@ int ext4_add_archive(struct ext4_add *add, struct tar_stream *stream,
 	tar_reader_free(reader);
 	for (size_t i = 0; i < count && result == 0; i++)
 		if (!add->taken[i])
-			result = error_set(err, ENOENT,
-					   "the archive has no %s",
+			result = error_set(err, ENOENT, "the archive has no %s",
 					   rules[i].from);
 	return result;
 }
@@ -290,8 +288,8 @@ static int make_executable(struct ext4_add *add, const char *path,
 {
 	struct ext2_inode inode;
 	ext2_ino_t ino;
-	errcode_t code = ext2fs_namei(add->fs, EXT2_ROOT_INO, EXT2_ROOT_INO,
-				      path, &ino);
+	errcode_t code =
+		ext2fs_namei(add->fs, EXT2_ROOT_INO, EXT2_ROOT_INO, path, &ino);
 
 	if (!code)
 		code = ext2fs_read_inode(add->fs, ino, &inode);

@@ -56,16 +56,17 @@ int npm_order_parse(const void *bytes, size_t len, struct npm_order *order,
 		    struct error *err)
 {
 	AUTO(json)
-	json_t *root = len ? json_loadb(bytes, len, JSON_REJECT_DUPLICATES, NULL)
-			   : NULL;
+	json_t *root =
+		len ? json_loadb(bytes, len, JSON_REJECT_DUPLICATES, NULL)
+		    : NULL;
 	const char *registry, *package, *version, *suffix = "", *ca = "";
 	size_t end;
 
 	memset(order, 0, sizeof(*order));
-	if (json_unpack_ex(root, NULL, JSON_STRICT,
-			   "{s:s, s:s, s:s, s?s, s?s}", "registry", &registry,
-			   "package", &package, "version", &version, "suffix",
-			   &suffix, "ca", &ca) < 0)
+	if (json_unpack_ex(root, NULL, JSON_STRICT, "{s:s, s:s, s:s, s?s, s?s}",
+			   "registry", &registry, "package", &package,
+			   "version", &version, "suffix", &suffix, "ca",
+			   &ca) < 0)
 		return error_set(err, 0, "the order makes no sense");
 	if (take(order->registry, sizeof(order->registry), registry) < 0 ||
 	    !is_registry(registry))
@@ -248,8 +249,9 @@ static int load(const struct npm_order *order, struct http *http,
 		return -1;
 	hash_finish(call->hash, digest);
 	if (strcmp(digest, manifest->digest) != 0)
-		return error_set(err, 0, "what came is not what its SHA-512 "
-					 "says");
+		return error_set(err, 0,
+				 "what came is not what its SHA-512 "
+				 "says");
 	/* a longer attempt may have come before */
 	if (ftruncate(call->out, (off_t)call->bytes) < 0)
 		return error_set(err, errno, "the package");

@@ -18,7 +18,7 @@ struct error;
 
 struct npm_manifest {
 	char version[NPM_VERSION_MAX];
-	char tarball[NPM_URL_MAX];     /* printable; no more is checked */
+	char tarball[NPM_URL_MAX];    /* printable; no more is checked */
 	char digest[DIGEST_NAME_MAX]; /* "sha512:" and hex */
 };
 

@@ -34,8 +34,8 @@ static void wait_for(struct run *run, uint64_t seconds, const char *why)
 	struct engine *engine = run->engine;
 
 	engine_event(run, "wait",
-	      json_pack("{s:I, s:s}", "seconds", (json_int_t)seconds, "why",
-			why));
+		     json_pack("{s:I, s:s}", "seconds", (json_int_t)seconds,
+			       "why", why));
 	if (!engine->world->wait(engine->ctx, seconds, why))
 		engine_end(run, RUN_INTERRUPTED, "stopped while it waited");
 }
@@ -84,8 +84,7 @@ static void keep_pace(struct run *run)
 	if (run->turns >= max && now - oldest < HOUR)
 		wait_for(run, (uint64_t)(HOUR - (now - oldest)) + 1,
 			 "--max-calls-per-hour");
-	run->begun[run->turns++ % PACE_MAX] =
-		engine->world->now(engine->ctx);
+	run->begun[run->turns++ % PACE_MAX] = engine->world->now(engine->ctx);
 }
 
 static int make_prompt(struct run *run, struct buffer *out, struct error *err)
@@ -112,8 +111,9 @@ static int make_prompt(struct run *run, struct buffer *out, struct error *err)
 	text = buffer_str(&run->context);
 	parts.context = text ? text : "";
 	if (context.len)
-		engine_event(run, "context",
-		      json_pack("{s:I}", "bytes", (json_int_t)context.len));
+		engine_event(
+			run, "context",
+			json_pack("{s:I}", "bytes", (json_int_t)context.len));
 	return prompt_make(engine->template, &parts, out, err);
 }
 
@@ -131,7 +131,7 @@ static void read_tasks(struct run *run)
 	tasks_release(&run->tasks);
 	(void)text_copy(run->tasks_bad, sizeof(run->tasks_bad), err.text);
 	engine_event(run, "tasks_unreadable",
-	      json_pack("{s:s}", "error", run->tasks_bad));
+		     json_pack("{s:s}", "error", run->tasks_bad));
 }
 
 /* The promises, and what became of the tasks. */
@@ -170,7 +170,7 @@ static void watch_progress(struct run *run, const struct turn *turn)
 	breaker_struggle(breaker, run->struggle, sizeof(run->struggle));
 	if (run->struggle[0])
 		engine_event(run, "struggle",
-		      json_pack("{s:s}", "signs", run->struggle));
+			     json_pack("{s:s}", "signs", run->struggle));
 	trip = breaker_trip(breaker);
 	if (!trip)
 		return;
@@ -195,8 +195,9 @@ static bool heed_fault(struct run *run, const struct turn *turn)
 	if (turn->fault == FAULT_AUTH)
 		engine_end(run, RUN_AUTH, "%s", turn->error);
 	else if (turn->fault == FAULT_MISSING)
-		engine_end(run, RUN_MISSING, "the sandbox has no program of "
-					     "this agent");
+		engine_end(run, RUN_MISSING,
+			   "the sandbox has no program of "
+			   "this agent");
 	else if (turn->end.end == ENGINE_TURN_STOPPED)
 		engine_end(run, RUN_INTERRUPTED, "stopped");
 	else if (turn->end.end == ENGINE_TURN_OVERDUE)
@@ -215,8 +216,7 @@ static bool heed_fault(struct run *run, const struct turn *turn)
 static void wait_out(struct run *run, const struct turn *turn)
 {
 	struct engine *engine = run->engine;
-	uint64_t retry =
-		fault_retry_seconds(turn->error, strlen(turn->error));
+	uint64_t retry = fault_retry_seconds(turn->error, strlen(turn->error));
 
 	engine->state->waits++;
 	wait_for(run,
@@ -252,10 +252,10 @@ static int run_turn(struct run *run, struct turn *turn, struct error *err)
 		(void)text_format(turn->task, sizeof(turn->task), "%s: %s",
 				  task->id, task->title);
 	engine_event(run, "iteration",
-	      json_pack("{s:i, s:i, s:s}", "iteration",
-			(int)engine->state->iteration + 1, "max",
-			(int)engine->state->max_iterations, "task",
-			turn->task));
+		     json_pack("{s:i, s:i, s:s}", "iteration",
+			       (int)engine->state->iteration + 1, "max",
+			       (int)engine->state->max_iterations, "task",
+			       turn->task));
 	engine->world->before(engine->ctx, engine->state->iteration + 1);
 	turn->started = engine->world->clock(engine->ctx);
 	turn->end.deadline_seconds = time_left(run);
@@ -357,10 +357,11 @@ int engine_run(struct engine *engine, struct error *err)
 	if (failed == 0) {
 		engine->state->ended = engine->world->clock(engine->ctx);
 		engine_event(&run, "end",
-		      json_pack("{s:s, s:s, s:i}", "status",
-				run_status_name(engine->state->status),
-				"detail", engine->state->detail, "iterations",
-				(int)engine->state->iteration));
+			     json_pack("{s:s, s:s, s:i}", "status",
+				       run_status_name(engine->state->status),
+				       "detail", engine->state->detail,
+				       "iterations",
+				       (int)engine->state->iteration));
 		failed = save(&run, NULL, err);
 	}
 	tasks_release(&run.tasks);

@@ -56,7 +56,7 @@ struct engine_world {
 	bool (*wait)(void *ctx, uint64_t seconds, const char *why);
 	/* How often the user asked to stop. */
 	unsigned (*stop_wishes)(void *ctx);
-	double (*now)(void *ctx); /* seconds; only differences count */
+	double (*now)(void *ctx);    /* seconds; only differences count */
 	int64_t (*clock)(void *ctx); /* seconds since 1970 */
 
 	/* The list of tasks as it is now; file names it. */

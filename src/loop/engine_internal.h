@@ -16,8 +16,8 @@ struct run {
 	bool over;
 	struct task_list tasks; /* owned */
 	const char *tasks_file;
-	char tasks_bad[512];    /* why they cannot be read; "" */
-	struct buffer context;  /* the user's, for the next turn that counts */
+	char tasks_bad[512];   /* why they cannot be read; "" */
+	struct buffer context; /* the user's, for the next turn that counts */
 	char feedback[FEEDBACK_MAX];
 	char struggle[256];
 	double begun[PACE_MAX]; /* when the last turns began */

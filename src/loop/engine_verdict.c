@@ -120,7 +120,7 @@ static int verify(struct run *run, struct turn *turn, struct error *err)
 			  "with code %d. It said:\n%s",
 			  code, text ? text : "");
 	engine_event(run, "refused",
-	      json_pack("{s:s, s:i}", "why", "verify", "code", code));
+		     json_pack("{s:s, s:i}", "why", "verify", "code", code));
 	return 0;
 }
 
@@ -136,7 +136,8 @@ static int complete(struct run *run, struct turn *turn, struct error *err)
 				  "You promised that all is done, but the list "
 				  "of tasks cannot be read: %s",
 				  run->tasks_bad);
-		engine_event(run, "refused", json_pack("{s:s}", "why", "tasks"));
+		engine_event(run, "refused",
+			     json_pack("{s:s}", "why", "tasks"));
 		return 0;
 	}
 	if (open) {
@@ -147,8 +148,8 @@ static int complete(struct run *run, struct turn *turn, struct error *err)
 				  "the tasks are open, first %s: %s",
 				  open, task->id, task->title);
 		engine_event(run, "refused",
-		      json_pack("{s:s, s:I}", "why", "tasks", "open",
-				(json_int_t)open));
+			     json_pack("{s:s, s:I}", "why", "tasks", "open",
+				       (json_int_t)open));
 		return 0;
 	}
 	if (state->iteration < state->min_iterations) {
@@ -157,7 +158,8 @@ static int complete(struct run *run, struct turn *turn, struct error *err)
 				  "%u iterations are wanted: look for what is "
 				  "missing or could be better.",
 				  state->min_iterations);
-		engine_event(run, "refused", json_pack("{s:s}", "why", "minimum"));
+		engine_event(run, "refused",
+			     json_pack("{s:s}", "why", "minimum"));
 		return 0;
 	}
 	verified = verify(run, turn, err);

@@ -90,9 +90,9 @@ void output_add(struct output *output, const char *text, size_t len)
 /* The input's one text that says most, such as a command or a path. */
 static const char *say_input(const json_t *input)
 {
-	static const char *const keys[] = { "command",   "cmd",  "file_path",
-					    "path",      "pattern",
-					    "description" };
+	static const char *const keys[] = {
+		"command", "cmd", "file_path", "path", "pattern", "description"
+	};
 
 	for (size_t i = 0; i < ARRAY_SIZE(keys); i++) {
 		const json_t *value = json_object_get(input, keys[i]);

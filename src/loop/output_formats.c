@@ -44,7 +44,8 @@ static void claude_assistant(struct output *output, const json_t *event)
 	if (json_is_string(json_object_get(event, "parent_tool_use_id")))
 		return;
 	output->message_open = false;
-	json_array_foreach(json_object_get(message, "content"), i, part) {
+	json_array_foreach(json_object_get(message, "content"), i, part)
+	{
 		if (is(part, "type", "text"))
 			add(output, json_object_get(part, "text"));
 		else if (is(part, "type", "tool_use"))
@@ -139,10 +140,10 @@ void output_gemini(struct output *output, const json_t *event)
 		output->ended = true;
 		output->failed = false;
 		if (!is(event, "status", "success"))
-			output_fail(output, json_object_get(
-						    json_object_get(event,
-								    "error"),
-						    "message"));
+			output_fail(
+				output,
+				json_object_get(json_object_get(event, "error"),
+						"message"));
 		output_tokens(output, stats, "input_tokens", "output_tokens");
 		output->calls++;
 	}

@@ -238,8 +238,8 @@ void promises_parse(const char *text, size_t len,
 	*promises = (struct promises){ .kind = PROMISE_NONE };
 	end = seen + visible(text, len, seen);
 	while (at < end) {
-		const char *close = memmem(at, (size_t)(end - at), CLOSE,
-					   strlen(CLOSE));
+		const char *close =
+			memmem(at, (size_t)(end - at), CLOSE, strlen(CLOSE));
 		const char *inner, *next;
 
 		if (!close)

@@ -43,7 +43,8 @@ static int put_max(struct buffer *out, const struct prompt_parts *parts)
 
 static int put_task(struct buffer *out, const struct prompt_parts *parts)
 {
-	const struct task *task = parts->tasks ? tasks_next(parts->tasks) : NULL;
+	const struct task *task =
+		parts->tasks ? tasks_next(parts->tasks) : NULL;
 
 	if (!task)
 		return 0;
@@ -52,21 +53,22 @@ static int put_task(struct buffer *out, const struct prompt_parts *parts)
 
 static int put_tasks(struct buffer *out, const struct prompt_parts *parts)
 {
-	const struct task *task = parts->tasks ? tasks_next(parts->tasks) : NULL;
+	const struct task *task =
+		parts->tasks ? tasks_next(parts->tasks) : NULL;
 
 	if (!parts->tasks || !parts->tasks->count)
 		return 0;
 	if (!task)
 		return buffer_printf(out, "\nAll tasks of %s are done.\n",
 				     parts->tasks_file);
-	return buffer_printf(out,
-			     "\nThe tasks are in %s: %zu of %zu are done. Do "
-			     "exactly one of them now: %s: %s\nMark it there "
-			     "when it is done, and put <promise>%s:DONE</promise> "
-			     "on a line of its own in your last message.\n",
-			     parts->tasks_file, tasks_done(parts->tasks),
-			     parts->tasks->count, task->id, task->title,
-			     task->id);
+	return buffer_printf(
+		out,
+		"\nThe tasks are in %s: %zu of %zu are done. Do "
+		"exactly one of them now: %s: %s\nMark it there "
+		"when it is done, and put <promise>%s:DONE</promise> "
+		"on a line of its own in your last message.\n",
+		parts->tasks_file, tasks_done(parts->tasks),
+		parts->tasks->count, task->id, task->title, task->id);
 }
 
 static int put_section(struct buffer *out, const char *title, const char *text)
@@ -112,14 +114,10 @@ static const struct {
 	const char *name;
 	int (*put)(struct buffer *out, const struct prompt_parts *parts);
 } fields[] = {
-	{ "{{prompt}}", put_prompt },
-	{ "{{iteration}}", put_iteration },
-	{ "{{max_iterations}}", put_max },
-	{ "{{task}}", put_task },
-	{ "{{tasks}}", put_tasks },
-	{ "{{context}}", put_context },
-	{ "{{feedback}}", put_feedback },
-	{ "{{struggle}}", put_struggle },
+	{ "{{prompt}}", put_prompt },      { "{{iteration}}", put_iteration },
+	{ "{{max_iterations}}", put_max }, { "{{task}}", put_task },
+	{ "{{tasks}}", put_tasks },        { "{{context}}", put_context },
+	{ "{{feedback}}", put_feedback },  { "{{struggle}}", put_struggle },
 	{ "{{promises}}", put_promises },
 };
 

@@ -53,7 +53,8 @@ static int give_away(int workspace, int fd)
 
 	if (geteuid() != 0)
 		return 0;
-	return fstat(workspace, &st) < 0 ? -1 : fchown(fd, st.st_uid, st.st_gid);
+	return fstat(workspace, &st) < 0 ? -1
+					 : fchown(fd, st.st_uid, st.st_gid);
 }
 
 int ralph_folder_open(int workspace, struct error *err)
@@ -143,9 +144,9 @@ static int lock(int fd)
 static int add_line(int workspace, int folder, const char *text,
 		    struct error *err)
 {
-	AUTO_CLOSE int fd = open_beneath(folder, RALPH_CONTEXT,
-					 O_WRONLY | O_APPEND | O_CREAT,
-					 FILE_MODE);
+	AUTO_CLOSE int fd =
+		open_beneath(folder, RALPH_CONTEXT,
+			     O_WRONLY | O_APPEND | O_CREAT, FILE_MODE);
 	struct stat here, there;
 
 	if (fd < 0 || fstat(fd, &here) < 0)
@@ -183,8 +184,8 @@ int ralph_add_context(int workspace, const char *text, struct error *err)
 
 int ralph_take_context(int workspace, struct buffer *out, struct error *err)
 {
-	AUTO_CLOSE int folder =
-		open_beneath(workspace, RALPH_FOLDER, O_RDONLY | O_DIRECTORY, 0);
+	AUTO_CLOSE int folder = open_beneath(workspace, RALPH_FOLDER,
+					     O_RDONLY | O_DIRECTORY, 0);
 	AUTO_CLOSE int fd = -1;
 	int result;
 
@@ -208,8 +209,8 @@ int ralph_take_context(int workspace, struct buffer *out, struct error *err)
 
 int ralph_clear_context(int workspace, struct error *err)
 {
-	AUTO_CLOSE int folder =
-		open_beneath(workspace, RALPH_FOLDER, O_RDONLY | O_DIRECTORY, 0);
+	AUTO_CLOSE int folder = open_beneath(workspace, RALPH_FOLDER,
+					     O_RDONLY | O_DIRECTORY, 0);
 
 	if (folder >= 0 && unlinkat(folder, RALPH_CONTEXT, 0) < 0 &&
 	    errno != ENOENT)

@@ -17,10 +17,9 @@ AUTO_DEFINE(json, json_t *, json_decref)
 
 int run_history_append(int folder, const json_t *record, struct error *err)
 {
-	AUTO_CLOSE int fd = openat(folder, RUN_STATE_HISTORY,
-				   O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC |
-					   O_NOFOLLOW,
-				   0600);
+	AUTO_CLOSE int fd = openat(
+		folder, RUN_STATE_HISTORY,
+		O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
 	AUTO_FREE char *text = json_dumps(record, JSON_COMPACT);
 	AUTO_BUFFER struct buffer line = BUFFER_INIT(RUN_STATE_BYTES_MAX);
 
@@ -100,11 +99,10 @@ json_t *run_history_view(const struct run_state *state, const json_t *records)
 
 	json_array_foreach((json_t *)(uintptr_t)records, i, record)
 		json_array_append_new(list, view_of(state, record));
-	return json_pack("{s:o, s:I, s:{s:i, s:i, s:i}}", "iterations", list,
-			 "totalDurationMs",
-			 (json_int_t)(state->agent_seconds * 1000),
-			 "struggleIndicators", "noProgressIterations",
-			 (int)breaker->idle, "shortIterations",
-			 (int)breaker->brief, "repeatedErrors",
-			 (int)breaker->same_error);
+	return json_pack(
+		"{s:o, s:I, s:{s:i, s:i, s:i}}", "iterations", list,
+		"totalDurationMs", (json_int_t)(state->agent_seconds * 1000),
+		"struggleIndicators", "noProgressIterations",
+		(int)breaker->idle, "shortIterations", (int)breaker->brief,
+		"repeatedErrors", (int)breaker->same_error);
 }

@@ -28,8 +28,7 @@ static double seconds(const json_t *record)
 
 static double tokens(const json_t *record)
 {
-	return number_of(record, "tokens_in") +
-	       number_of(record, "tokens_out");
+	return number_of(record, "tokens_in") + number_of(record, "tokens_out");
 }
 
 static double cost(const json_t *record)
@@ -54,16 +53,17 @@ static void bars(const json_t *records, size_t row, struct buffer *out)
 	double top = (double)row * ROW_HEIGHT + 10, most = 0;
 	const json_t *record;
 
-	json_array_foreach((json_t *)(uintptr_t)records, i, record)
-		if (rows[row].value(record) > most)
-			most = rows[row].value(record);
+	json_array_foreach((json_t *)(uintptr_t)records, i,
+			   record) if (rows[row].value(record) > most) most =
+		rows[row].value(record);
 	buffer_printf(out,
 		      "<text x=\"0\" y=\"%.0f\" font-size=\"13\">%s</text>\n"
 		      "<text x=\"0\" y=\"%.0f\" font-size=\"11\">max %.*f "
 		      "%s</text>\n",
 		      top + 24, rows[row].label, top + 42, rows[row].digits,
 		      most, rows[row].unit);
-	json_array_foreach((json_t *)(uintptr_t)records, i, record) {
+	json_array_foreach((json_t *)(uintptr_t)records, i, record)
+	{
 		double value = rows[row].value(record);
 		double height = most > 0 ? value / most * BAR_HEIGHT : 0;
 

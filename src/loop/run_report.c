@@ -74,9 +74,9 @@ static void item(struct report *report, const char *name, const char *text)
 {
 	if (!text[0])
 		return;
-	buffer_printf(report->out,
-		      report->style == STYLE_HTML ? "<li>%s: " : "- %s: ",
-		      name);
+	buffer_printf(
+		report->out,
+		report->style == STYLE_HTML ? "<li>%s: " : "- %s: ", name);
 	put(report, text);
 	buffer_printf(report->out,
 		      report->style == STYLE_HTML ? "</li>\n" : "\n");
@@ -113,8 +113,7 @@ static void summary(struct report *report, const struct run_state *state)
 	item(report, "Cost", text);
 	list(report, false);
 	heading(report, 2, "Prompt");
-	buffer_printf(report->out,
-		      report->style == STYLE_HTML ? "<p>" : "> ");
+	buffer_printf(report->out, report->style == STYLE_HTML ? "<p>" : "> ");
 	put(report, state->prompt);
 	buffer_printf(report->out,
 		      report->style == STYLE_HTML ? "</p>\n" : "\n");
@@ -125,9 +124,9 @@ static void files(struct report *report, const json_t *record)
 	const json_t *names = json_object_get(record, "files"), *name;
 	size_t i;
 
-	json_array_foreach((json_t *)(uintptr_t)names, i, name)
-		if (json_is_string(name))
-			item(report, "changed", json_string_value(name));
+	json_array_foreach((json_t *)(uintptr_t)names, i,
+			   name) if (json_is_string(name))
+		item(report, "changed", json_string_value(name));
 }
 
 static void egress(struct report *report, const json_t *record)
@@ -135,7 +134,8 @@ static void egress(struct report *report, const json_t *record)
 	const json_t *hosts = json_object_get(record, "egress"), *host;
 	size_t i;
 
-	json_array_foreach((json_t *)(uintptr_t)hosts, i, host) {
+	json_array_foreach((json_t *)(uintptr_t)hosts, i, host)
+	{
 		bool denied = json_is_true(json_object_get(host, "denied"));
 		char text[400];
 
@@ -155,14 +155,13 @@ static void turn(struct report *report, const json_t *record)
 	heading(report, 3, text);
 	list(report, true);
 	item(report, "Begun", text_of(record, "started"));
-	(void)text_format(text, sizeof(text),
-			  "%.1f s, %.0f tokens in, %.0f out, %.4f USD, exit "
-			  "code %.0f",
-			  number_of(record, "seconds"),
-			  number_of(record, "tokens_in"),
-			  number_of(record, "tokens_out"),
-			  number_of(record, "cost_usd"),
-			  number_of(record, "exit_code"));
+	(void)text_format(
+		text, sizeof(text),
+		"%.1f s, %.0f tokens in, %.0f out, %.4f USD, exit "
+		"code %.0f",
+		number_of(record, "seconds"), number_of(record, "tokens_in"),
+		number_of(record, "tokens_out"), number_of(record, "cost_usd"),
+		number_of(record, "exit_code"));
 	item(report, "Took", text);
 	item(report, "Task", text_of(record, "task"));
 	item(report, "Promise", text_of(record, "promise"));

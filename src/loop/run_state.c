@@ -61,8 +61,8 @@ void run_state_release(struct run_state *state)
 void run_boot_id(char out[40])
 {
 	AUTO_BUFFER struct buffer text = BUFFER_INIT(64);
-	AUTO_CLOSE int fd = open("/proc/sys/kernel/random/boot_id",
-				 O_RDONLY | O_CLOEXEC);
+	AUTO_CLOSE int fd =
+		open("/proc/sys/kernel/random/boot_id", O_RDONLY | O_CLOEXEC);
 
 	out[0] = '\0';
 	if (fd < 0 || fileio_read_fd(fd, &text, NULL) < 0 || text.len < 36)
@@ -175,8 +175,8 @@ static void decode_numbers(const json_t *json, struct run_state *state)
 	state->min_iterations = small_number(json, "minIterations");
 	state->pid = (pid_t)small_number(json, "pid");
 	state->waits = small_number(json, "waits");
-	state->tokens_in = (uint64_t)json_integer_value(
-		json_object_get(json, "tokensIn"));
+	state->tokens_in =
+		(uint64_t)json_integer_value(json_object_get(json, "tokensIn"));
 	state->tokens_out = (uint64_t)json_integer_value(
 		json_object_get(json, "tokensOut"));
 	if (cost > 0 && cost < 1e9)
@@ -198,8 +198,9 @@ int run_state_decode(const json_t *json, struct run_state *state,
 	*state = RUN_STATE_INIT;
 	if (json_integer_value(json_object_get(json, "version")) != VERSION ||
 	    decode_status(json, state) < 0)
-		return error_set(err, 0, "the state of the loop is of another "
-					 "version");
+		return error_set(err, 0,
+				 "the state of the loop is of another "
+				 "version");
 	state->name = copy_of(json, "name");
 	state->agent = copy_of(json, "agent");
 	state->model = copy_of(json, "model");
@@ -224,8 +225,7 @@ int run_state_decode(const json_t *json, struct run_state *state,
 	return 0;
 }
 
-int run_state_save(int folder, const struct run_state *state,
-		   struct error *err)
+int run_state_save(int folder, const struct run_state *state, struct error *err)
 {
 	AUTO(json) json_t *json = run_state_encode(state);
 	AUTO_FREE char *text = json ? json_dumps(json, JSON_INDENT(2)) : NULL;

@@ -40,8 +40,8 @@ struct task *tasks_append(struct task_list *list)
 		return NULL;
 	/* in steps, so that a long list is not copied for each */
 	if (list->count % 64 == 0)
-		list->items = xrealloc(list->items, (list->count + 64) *
-							    sizeof(struct task));
+		list->items = xrealloc(
+			list->items, (list->count + 64) * sizeof(struct task));
 	list->items[list->count] = (struct task){ .state = TASK_OPEN };
 	return &list->items[list->count++];
 }
@@ -233,8 +233,8 @@ int tasks_remove(const char *text, size_t len, size_t number,
 		size_t size = line_of(at, end, &next);
 		bool is_task = box_of(at, size, &state) != 0;
 
-		if (dropping &&
-		    (indent_of(at, size) <= indent || indent_of(at, size) == size))
+		if (dropping && (indent_of(at, size) <= indent ||
+				 indent_of(at, size) == size))
 			dropping = false;
 		if (is_task && ++seen == number) {
 			found = dropping = true;

@@ -16,14 +16,14 @@ static const struct {
 	const char *word;
 	enum task_state state;
 } words[] = {
-	{ "open", TASK_OPEN },        { "todo", TASK_OPEN },
-	{ "pending", TASK_OPEN },     { "not_started", TASK_OPEN },
-	{ "ready", TASK_OPEN },       { "blocked", TASK_OPEN },
-	{ "failed", TASK_OPEN },      { "begun", TASK_BEGUN },
+	{ "open", TASK_OPEN },         { "todo", TASK_OPEN },
+	{ "pending", TASK_OPEN },      { "not_started", TASK_OPEN },
+	{ "ready", TASK_OPEN },        { "blocked", TASK_OPEN },
+	{ "failed", TASK_OPEN },       { "begun", TASK_BEGUN },
 	{ "in_progress", TASK_BEGUN }, { "in-progress", TASK_BEGUN },
-	{ "doing", TASK_BEGUN },      { "done", TASK_DONE },
-	{ "complete", TASK_DONE },    { "completed", TASK_DONE },
-	{ "closed", TASK_DONE },      { "passed", TASK_DONE },
+	{ "doing", TASK_BEGUN },       { "done", TASK_DONE },
+	{ "complete", TASK_DONE },     { "completed", TASK_DONE },
+	{ "closed", TASK_DONE },       { "passed", TASK_DONE },
 };
 
 static int state_of(const json_t *item, enum task_state *state)
@@ -92,8 +92,9 @@ static int take(const json_t *item, struct task_list *list, struct error *err)
 		return error_set(err, 0, "task %zu has no id that can be used",
 				 list->count);
 	if (state_of(item, &task->state) < 0)
-		return error_set(err, 0, "task %s has a status that is not "
-					 "known",
+		return error_set(err, 0,
+				 "task %s has a status that is not "
+				 "known",
 				 task->id);
 	if (title)
 		text_printable(json_string_value(title),
@@ -115,8 +116,7 @@ int tasks_parse_json(const char *text, size_t len, struct task_list *list,
 	items = json_is_object(root) ? json_object_get(root, "tasks") : root;
 	if (!json_is_array(items))
 		return error_set(err, 0, "the tasks are no list in JSON");
-	json_array_foreach(items, i, item)
-		if (take(item, list, err) < 0)
-			return -1;
+	json_array_foreach(items, i,
+			   item) if (take(item, list, err) < 0) return -1;
 	return 0;
 }

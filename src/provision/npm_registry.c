@@ -69,9 +69,9 @@ static char *from_home(void)
 static char *from_npm(const char *folder)
 {
 	AUTO_BUFFER struct buffer text = BUFFER_INIT(ANSWER_MAX);
-	static const char *const argv[] = { "npm", "--location=global",
-					    "config", "get", "registry",
-					    NULL };
+	static const char *const argv[] = { "npm",      "--location=global",
+					    "config",   "get",
+					    "registry", NULL };
 	AUTO_FREE char *cache = xasprintf("npm_config_cache=%s", folder);
 	const char *env[ENV_MAX], *const *common = tool_env();
 	struct child_spec spec = { .argv = argv,

@@ -11,7 +11,8 @@
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-	static const struct promise_words words = { "COMPLETE", "STOP", "NEXT" };
+	static const struct promise_words words = { "COMPLETE", "STOP",
+						    "NEXT" };
 	const char *text = (const char *)data;
 	struct promises promises;
 

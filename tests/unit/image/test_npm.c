@@ -13,7 +13,8 @@
 
 /* 64 bytes of zero */
 #define ZEROES                                                                 \
-	"AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA" \
+	"AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA" \
+	"AAAAAA"                                                               \
 	"AAAAAAAAAAAA=="
 #define MANIFEST(name, version, integrity)                             \
 	"{\"name\": \"" name "\", \"version\": \"" version             \

@@ -212,7 +212,11 @@ static void fresh(void)
 	state = (struct run_state){ .status = RUN_RUNNING };
 }
 
-#define SAYS(...) (const char *const[]){ __VA_ARGS__, NULL }
+#define SAYS(...)                 \
+	(const char *const[])     \
+	{                         \
+		__VA_ARGS__, NULL \
+	}
 
 static void a_promise_completes_the_run(void)
 {
@@ -247,9 +251,8 @@ static void blocked_and_decide_stop_at_once(void)
 	fresh();
 	CHECK(run(&script, 9) == RUN_BLOCKED);
 	CHECK(!strcmp(state.detail, "no key"));
-	script = (struct script){
-		.says = SAYS("<promise>DECIDE:a or b</promise>")
-	};
+	script = (struct script){ .says = SAYS(
+					  "<promise>DECIDE:a or b</promise>") };
 	fresh();
 	CHECK(run(&script, 9) == RUN_DECIDE);
 	CHECK(!strcmp(state.detail, "a or b"));
@@ -419,8 +422,8 @@ static void time_cost_and_pace_are_limits(void)
 	state.cost_micros = 5;
 	limits = (struct engine_limits){ .max_cost_micros = 5 };
 	CHECK(run(&script, 9) == RUN_LIMIT && state.iteration == 0);
-	script = (struct script){ .says = SAYS("a", "b", "c"),
-				  .changes = true };
+	script =
+		(struct script){ .says = SAYS("a", "b", "c"), .changes = true };
 	fresh();
 	limits = (struct engine_limits){ .max_calls_hour = 2 };
 	CHECK(run(&script, 3) == RUN_LIMIT && script.waits == 1);
@@ -432,7 +435,8 @@ static void a_quoted_promise_is_none(void)
 	struct script script = { .says = SAYS("```\n" COMPLETE "```\n",
 					      "do the work\n" COMPLETE
 					      "not yet\n"
-					      "`" "<promise>COMPLETE</promise>"
+					      "`"
+					      "<promise>COMPLETE</promise>"
 					      "`"),
 				 .changes = true };
 

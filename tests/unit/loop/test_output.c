@@ -24,15 +24,15 @@ static void feed(enum output_format format, const char *text,
 	output_finish(&out, prompt);
 }
 
-#define CLAUDE                                                                 \
-	"{\"type\":\"system\",\"subtype\":\"init\"}\n"                         \
-	"{\"type\":\"assistant\",\"message\":{\"content\":[{\"type\":"         \
-	"\"text\",\"text\":\"<promise>COMPLETE</promise>\"},{\"type\":"        \
-	"\"tool_use\",\"name\":\"Bash\",\"input\":{\"command\":\"ls "          \
-	"-l\"}}]}}\n"                                                          \
-	"{\"type\":\"user\",\"message\":{\"content\":[{\"type\":\"tool_"       \
-	"result\",\"content\":\"<promise>COMPLETE</promise>\"}]}}\n"           \
-	"{\"type\":\"assistant\",\"message\":{\"content\":[{\"type\":"         \
+#define CLAUDE                                                           \
+	"{\"type\":\"system\",\"subtype\":\"init\"}\n"                   \
+	"{\"type\":\"assistant\",\"message\":{\"content\":[{\"type\":"   \
+	"\"text\",\"text\":\"<promise>COMPLETE</promise>\"},{\"type\":"  \
+	"\"tool_use\",\"name\":\"Bash\",\"input\":{\"command\":\"ls "    \
+	"-l\"}}]}}\n"                                                    \
+	"{\"type\":\"user\",\"message\":{\"content\":[{\"type\":\"tool_" \
+	"result\",\"content\":\"<promise>COMPLETE</promise>\"}]}}\n"     \
+	"{\"type\":\"assistant\",\"message\":{\"content\":[{\"type\":"   \
 	"\"text\",\"text\":\"the end\"}]}}\n"
 
 static void claude_is_read(void)
@@ -137,8 +137,8 @@ static void copilot_and_opencode_are_read(void)
 
 static void a_text_is_its_end_without_the_prompt(void)
 {
-	feed(OUTPUT_TEXT,
-	     "do it\n<promise>COMPLETE</promise>\nI did\n", "do it\n"
+	feed(OUTPUT_TEXT, "do it\n<promise>COMPLETE</promise>\nI did\n",
+	     "do it\n"
 	     "<promise>COMPLETE</promise>\n");
 	CHECK(!strstr(message(), "promise") && strstr(message(), "I did"));
 	CHECK(!strcmp(out.action, "I did"));
@@ -214,9 +214,9 @@ static void names_of_formats_are_known(void)
 	enum output_format format;
 
 	for (int i = 0; i < OUTPUT_FORMATS; i++)
-		CHECK(output_format_of(output_format_name(
-					       (enum output_format)i),
-				       &format) == 0 &&
+		CHECK(output_format_of(
+			      output_format_name((enum output_format)i),
+			      &format) == 0 &&
 		      (int)format == i);
 	CHECK(output_format_of("xml", &format) < 0);
 }

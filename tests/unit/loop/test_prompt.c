@@ -53,9 +53,9 @@ static void a_template_is_filled_once(void)
 				      .feedback = "",
 				      .struggle = "" };
 
-	CHECK(!strcmp(make("{{prompt}}{ {{x}} {{iteration}}{{context}}{",
-			   &parts),
-		      "{{iteration}}{ {{x}} 4{"));
+	CHECK(!strcmp(
+		make("{{prompt}}{ {{x}} {{iteration}}{{context}}{", &parts),
+		"{{iteration}}{ {{x}} 4{"));
 }
 
 static void one_that_is_too_long_is_refused(void)

@@ -64,8 +64,8 @@ static void damage_is_an_error(void)
 
 static void history_survives_a_cut_line(void)
 {
-	json_t *record = json_pack("{s:i, s:s}", "iteration", 1, "promise",
-				   "complete");
+	json_t *record =
+		json_pack("{s:i, s:s}", "iteration", 1, "promise", "complete");
 	json_t *list, *view;
 	struct run_state state;
 	int fd;

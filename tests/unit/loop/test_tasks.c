@@ -80,10 +80,14 @@ static void json_is_read(void)
 static void json_that_is_not_understood_is_refused(void)
 {
 	static const char *const bad[] = {
-		"",       "{}",
-		"[1]",    "[{\"id\": \"a b\"}]",
-		"[{\"id\": -1}]", "[{\"status\": \"nearly\"}]",
-		"[{\"id\": \"a\", \"id\": \"b\"}]", "[] []",
+		"",
+		"{}",
+		"[1]",
+		"[{\"id\": \"a b\"}]",
+		"[{\"id\": -1}]",
+		"[{\"status\": \"nearly\"}]",
+		"[{\"id\": \"a\", \"id\": \"b\"}]",
+		"[] []",
 	};
 	struct task_list list;
 
