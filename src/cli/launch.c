@@ -78,6 +78,25 @@ static void set_restore(const struct plan *plan, struct start_spec *spec)
 	spec->boot_timeout_ms = RESTORE_TIMEOUT_MS;
 }
 
+/* machine/suspended is the supervisor's to open: it follows no link there. */
+static void set_resume(const struct plan *plan, struct start_spec *spec)
+{
+	const struct resume *resume = &plan->resume;
+	const struct snapshot *snapshot = &resume->snapshot;
+
+	spec->goal = START_RESTORE;
+	spec->consume = resume->suspended;
+	spec->ram = xasprintf("%s/%s/%s", spec->folder, resume->place,
+			      SNAPSHOT_RAM);
+	spec->device_state = xasprintf("%s/%s/%s", spec->folder, resume->place,
+				       SNAPSHOT_STATE);
+	spec->marker = copy(snapshot->marker);
+	spec->machine = copy(snapshot->machine);
+	spec->cpu = copy(snapshot->cpu);
+	spec->sessions = json_dumps(snapshot->sessions, JSON_COMPACT);
+	spec->boot_timeout_ms = RESTORE_TIMEOUT_MS;
+}
+
 static void set_boot(const struct plan *plan, struct start_spec *spec)
 {
 	spec->goal = START_COLD;
@@ -139,7 +158,10 @@ static int fill(const struct sandbox *sandbox, const struct plan *plan,
 	if (add_files(sandbox, spec, err) < 0 ||
 	    add_net(sandbox, spec, err) < 0)
 		return -1;
-	if (plan->warm.key)
+	spec->key = resume_key(plan);
+	if (plan->resume.found)
+		set_resume(plan, spec);
+	else if (plan->warm.key)
 		set_restore(plan, spec);
 	else
 		set_boot(plan, spec);

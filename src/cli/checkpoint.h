@@ -1,0 +1,40 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * checkpoint.h - states of a sandbox that it can go back to
+ *
+ * checkpoints/LABEL/ has the files of snapshot.h (a sandbox that was stopped
+ * has no memory: the disk alone), `nodes` as the launcher left it, and
+ * checkpoint.json. It is made as checkpoints/.tmp-… and renamed.
+ */
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+struct error;
+struct sandbox;
+struct store;
+
+#define CHECKPOINT_FOLDER "checkpoints"
+#define CHECKPOINT_FILE "checkpoint.json"
+#define CHECKPOINT_NODES "nodes"
+#define CHECKPOINT_LABEL_MAX 63
+#define CHECKPOINT_KEPT 10 /* more than so many: the oldest unnamed go */
+
+struct checkpoint {
+	char label[CHECKPOINT_LABEL_MAX + 1];
+	char parent[CHECKPOINT_LABEL_MAX + 1]; /* "": none */
+	char mark[CHECKPOINT_LABEL_MAX + 32];  /* of the undo journal, or "" */
+	bool memory;
+	bool automatic; /* nobody named it */
+	int64_t created;
+	uint64_t bytes; /* on the disk */
+};
+
+/* "origin" or "checkpoints/LABEL": 0. */
+int checkpoint_place_ok(const char *place);
+int checkpoint_label_check(const char *label, struct error *err);
+/* Puts the nodes of a snapshot where the launcher looks for them. */
+int checkpoint_give_nodes(const struct sandbox *sandbox, const char *place,
+			  struct error *err);
