@@ -45,9 +45,9 @@ static pid_t start_child(int base)
 	REQUIRE(pipe(ends) == 0);
 	pid = fork();
 	if (pid == 0) {
-		volatile char *memory = mmap(NULL, BYTES,
-					     PROT_READ | PROT_WRITE,
-					     MAP_PRIVATE, base, 0);
+		volatile char *memory =
+			mmap(NULL, BYTES, PROT_READ | PROT_WRITE, MAP_PRIVATE,
+			     base, 0);
 
 		for (unsigned page = 0; page < PAGES; page += 5)
 			memory[(size_t)page * PAGE] = 'c';
