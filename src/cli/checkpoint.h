@@ -19,7 +19,8 @@ struct store;
 #define CHECKPOINT_FOLDER "checkpoints"
 #define CHECKPOINT_FILE "checkpoint.json"
 #define CHECKPOINT_NODES "nodes"
-#define CHECKPOINT_LABEL_MAX 63
+#define CHECKPOINT_SHARES "files.json" /* as the memory knows them */
+#define CHECKPOINT_LABEL_MAX 50
 #define CHECKPOINT_KEPT 10 /* more than so many: the oldest unnamed go */
 
 struct checkpoint {
@@ -38,3 +39,33 @@ int checkpoint_label_check(const char *label, struct error *err);
 /* Puts the nodes of a snapshot where the launcher looks for them. */
 int checkpoint_give_nodes(const struct sandbox *sandbox, const char *place,
 			  struct error *err);
+
+/* What is there, oldest first; *list is malloc'd. */
+int checkpoint_list(const struct sandbox *sandbox, struct checkpoint **list,
+		    size_t *count, struct error *err);
+/* err->code ENOENT when there is none of that label. */
+int checkpoint_find(const struct sandbox *sandbox, const char *label,
+		    struct checkpoint *checkpoint, struct error *err);
+/* Its blocks come back when no fork uses them any more. */
+int checkpoint_remove(const struct sandbox *sandbox, const char *label,
+		      struct error *err);
+/* The label that the next one has as its parent. */
+int checkpoint_set_current(const struct sandbox *sandbox, const char *label,
+			   struct error *err);
+
+/*
+ * checkpoint_make.c: of a sandbox in any state; label may be NULL, which makes
+ * one up. The caller holds the sandbox's lock.
+ */
+struct checkpoint_made {
+	char label[CHECKPOINT_LABEL_MAX + 1];
+	double pause_ms; /* how long the machine stood; 0: it did not run */
+};
+int checkpoint_make(const struct sandbox *sandbox, const char *label,
+		    struct checkpoint_made *made, struct error *err);
+/*
+ * Disk and memory for the next start; the machine is gone and the caller holds
+ * the lock.
+ */
+int checkpoint_restore(const struct sandbox *sandbox,
+		       const struct checkpoint *checkpoint, struct error *err);

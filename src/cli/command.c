@@ -51,6 +51,11 @@ const struct command *const command_rows[] = {
 	&command_logs,
 	&command_events,
 	&command_stop,
+	&command_checkpoint_ls,
+	&command_checkpoint_rm,
+	&command_checkpoint,
+	&command_restore,
+	&command_fork,
 	&command_rm,
 	&command_undo,
 	&command_prune,
@@ -83,13 +88,10 @@ const struct command *const command_rows[] = {
 /* One a line, for those who change it. */
 /* clang-format off */
 const struct command commands_later[] = {
-	LATER("checkpoint"),
-	LATER("fork"),
 	LATER("init"),
 	LATER("loop"),
 	LATER("mcp"),
 	LATER("reset"),
-	LATER("restore"),
 	LATER("save"),
 	LATER("top"),
 	LATER("template build"),

@@ -17,6 +17,7 @@
 #include "base/own.h"
 #include "cli/authority.h"
 #include "cli/files_config.h"
+#include "cli/fork.h"
 #include "cli/net_config.h"
 #include "cli/plan.h"
 #include "cli/store.h"
@@ -51,6 +52,8 @@ static int add_disks(const struct sandbox *sandbox, const struct plan *plan,
 
 	spec->disks[spec->disk_count++] =
 		xasprintf("%s/%s", spec->folder, STORE_DISK_FILE);
+	if (fork_add_layers(sandbox, spec, err) < 0)
+		return -1;
 	if (warm_key) {
 		char *disk;
 
@@ -110,10 +113,29 @@ static void set_boot(const struct plan *plan, struct start_spec *spec)
 					: BOOT_TIMEOUT_TCG_MS;
 }
 
-static int add_files(const struct sandbox *sandbox, struct start_spec *spec,
-		     struct error *err)
+/*
+ * A memory that goes on knows its folders by number: what was shared then keeps
+ * its own, whatever was mounted since.
+ */
+static json_t *follow_shares(const struct sandbox *sandbox,
+			     const struct resume *resume, struct error *err)
 {
-	AUTO(json) json_t *files = files_config_make(&sandbox->record, err);
+	AUTO_CLOSE int folder = resume_open(sandbox, resume);
+	struct sandbox then = { .folder = resume->suspended ? sandbox->folder
+							    : folder };
+	AUTO(json) json_t *shares = files_config_load(&then, err);
+
+	return shares ? files_config_follow(&sandbox->record, shares, err)
+		      : NULL;
+}
+
+static int add_files(const struct sandbox *sandbox, const struct plan *plan,
+		     struct start_spec *spec, struct error *err)
+{
+	AUTO(json)
+	json_t *files = plan->resume.found
+				? follow_shares(sandbox, &plan->resume, err)
+				: files_config_make(&sandbox->record, err);
 
 	if (!files || files_config_save(sandbox, files, err) < 0)
 		return -1;
@@ -155,7 +177,7 @@ static int fill(const struct sandbox *sandbox, const struct plan *plan,
 	spec->gid = (gid_t)record->uid;
 	spec->remove_at_end = record->remove_at_end;
 	spec->agent_once = record->remove_at_end;
-	if (add_files(sandbox, spec, err) < 0 ||
+	if (add_files(sandbox, plan, spec, err) < 0 ||
 	    add_net(sandbox, spec, err) < 0)
 		return -1;
 	spec->key = resume_key(plan);

@@ -61,6 +61,11 @@ static int open_folder(const struct sandbox *sandbox, const char *place)
 					    O_CLOEXEC);
 }
 
+int resume_open(const struct sandbox *sandbox, const struct resume *resume)
+{
+	return open_folder(sandbox, resume->place);
+}
+
 bool resume_is_suspended(const struct sandbox *sandbox)
 {
 	AUTO_CLOSE int folder = open_folder(sandbox, SUSPENDED);

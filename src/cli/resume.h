@@ -35,6 +35,8 @@ char *resume_key(const struct plan *plan);
  * the disk boots.
  */
 void resume_find(const struct sandbox *sandbox, struct plan *plan);
+/* The folder of what was found; the caller closes it. */
+int resume_open(const struct sandbox *sandbox, const struct resume *resume);
 /* Right before the start. */
 int resume_begin(const struct sandbox *sandbox, const struct plan *plan,
 		 struct error *err);

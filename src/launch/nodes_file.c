@@ -17,22 +17,37 @@
 
 #define NEW_FILE NODES_FILE ".new"
 #define COPY_BYTES 65536
+/* A page, so that holes of the one are holes of the other. */
+#define HEAD_BYTES 4096
 
-/* Both positions are moved; memory files have no copy_file_range(). */
-static int copy(int from, off_t at, int to, off_t to_at, struct error *err)
+/* The table is large and mostly holes. */
+static int copy(int from, off_t at, int to, off_t shift, struct error *err)
 {
 	AUTO_FREE char *bytes = xmalloc(COPY_BYTES);
-	ssize_t n;
+	off_t end = lseek(from, 0, SEEK_END);
 
-	while ((n = pread(from, bytes, COPY_BYTES, at)) > 0) {
-		if (at > (off_t)NODES_BYTES_MAX)
-			return error_set(err, EFBIG, NODES_FILE);
-		if (fileio_pwrite_all(to, bytes, (size_t)n, to_at, err) < 0)
+	if (end < 0 || end > (off_t)NODES_BYTES_MAX)
+		return error_set(err, EFBIG, NODES_FILE);
+	while (at < end) {
+		off_t data = lseek(from, at, SEEK_DATA), hole;
+		ssize_t n;
+
+		if (data < 0)
+			break;
+		hole = lseek(from, data, SEEK_HOLE);
+		if (hole - data > COPY_BYTES)
+			hole = data + COPY_BYTES;
+		n = pread(from, bytes, (size_t)(hole - data), data);
+		if (n <= 0)
+			return error_set(err, n < 0 ? errno : EIO, NODES_FILE);
+		if (fileio_pwrite_all(to, bytes, (size_t)n, data + shift, err) <
+		    0)
 			return -1;
-		at += n;
-		to_at += n;
+		at = data + n;
 	}
-	return n < 0 ? error_set(err, errno, NODES_FILE) : 0;
+	return ftruncate(to, end + shift) < 0
+		       ? error_set(err, errno, NODES_FILE)
+		       : 0;
 }
 
 int nodes_file_save(int folder, int memory,
@@ -44,8 +59,8 @@ int nodes_file_save(int folder, int memory,
 
 	if (fd < 0)
 		return error_set(err, errno, NODES_FILE);
-	if (fileio_pwrite_all(fd, marker, NODES_MARKER_BYTES, 0, err) < 0 ||
-	    copy(memory, 0, fd, NODES_MARKER_BYTES, err) < 0)
+	if (copy(memory, 0, fd, HEAD_BYTES, err) < 0 ||
+	    fileio_pwrite_all(fd, marker, NODES_MARKER_BYTES, 0, err) < 0)
 		return -1;
 	if (renameat(folder, NEW_FILE, folder, NODES_FILE) < 0)
 		return error_set(err, errno, NODES_FILE);
@@ -66,5 +81,5 @@ int nodes_file_take(int folder, int memory,
 	if (pread(fd, found, sizeof(found), 0) != (ssize_t)sizeof(found) ||
 	    memcmp(found, marker, sizeof(found)) != 0)
 		return 0;
-	return copy(fd, NODES_MARKER_BYTES, memory, 0, err);
+	return copy(fd, HEAD_BYTES, memory, -HEAD_BYTES, err);
 }

@@ -3,7 +3,8 @@
  * nodes_file.h - bawn-files' table of nodes, kept with a snapshot
  *
  * A restored guest goes on using the node ids that it had. `nodes` in the
- * sandbox's folder is the marker of the snapshot, 32 bytes, then the table.
+ * sandbox's folder is the marker of the snapshot, 32 bytes, then, from 4,096
+ * on, the table.
  */
 #pragma once
 
