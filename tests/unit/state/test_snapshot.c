@@ -113,8 +113,8 @@ static int make(const char *name, off_t size)
 {
 	int fd = openat(folder, name, O_RDWR | O_CREAT | O_TRUNC, 0600);
 
-	REQUIRE(fd >= 0 && ftruncate(fd, size) == 0);
-	REQUIRE(pwrite(fd, name, strlen(name), size / 2) > 0);
+	CHECK(fd >= 0 && ftruncate(fd, size) == 0);
+	CHECK(pwrite(fd, name, strlen(name), size / 2) > 0);
 	return fd;
 }
 
@@ -194,9 +194,9 @@ int main(void)
 {
 	struct error err;
 
-	REQUIRE(mkdtemp(place));
-	folder = open(place, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	REQUIRE(folder >= 0);
+	if (!mkdtemp(place) ||
+	    (folder = open(place, O_RDONLY | O_DIRECTORY | O_CLOEXEC)) < 0)
+		return 1;
 	RUN(a_manifest_is_read_as_it_was_written);
 	RUN(a_cut_manifest_is_damaged);
 	RUN(wrong_values_are_refused);
@@ -204,5 +204,5 @@ int main(void)
 	RUN(a_sum_knows_places_and_not_holes);
 	close(folder);
 	fileio_remove_tree(AT_FDCWD, place, &err);
-	DONE();
+	return DONE();
 }

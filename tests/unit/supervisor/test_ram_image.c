@@ -29,9 +29,9 @@ static int make_base(void)
 {
 	int fd = mkstemp(base_name);
 
-	REQUIRE(fd >= 0 && ftruncate(fd, BYTES) == 0);
+	CHECK(fd >= 0 && ftruncate(fd, BYTES) == 0);
 	for (unsigned page = 0; page < PAGES; page += 3)
-		REQUIRE(pwrite(fd, "file", 4, (off_t)page * PAGE) == 4);
+		CHECK(pwrite(fd, "file", 4, (off_t)page * PAGE) == 4);
 	return fd;
 }
 
@@ -118,5 +118,5 @@ int main(void)
 	RUN(a_process_without_it_is_refused);
 	unlink(base_name);
 	unlink(out_name);
-	DONE();
+	return DONE();
 }
