@@ -77,6 +77,10 @@ static void set_sysctls(void)
 		{ "/proc/sys/net/ipv4/ip_unprivileged_port_start", "0" },
 		/* What containers send is rejected, not lost. */
 		{ "/proc/sys/net/ipv4/ip_forward", "1" },
+		/* All connections are local: what the relay has at once fits.
+		 */
+		{ "/proc/sys/net/ipv4/tcp_rmem", "4096 1048576 6291456" },
+		{ "/proc/sys/net/ipv4/tcp_wmem", "4096 1048576 4194304" },
 	};
 
 	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {

@@ -14,10 +14,9 @@
 #include "guest/net_relay.h"
 
 #include <errno.h>
+#include <sched.h>
 #include <string.h>
-#include <sys/prctl.h>
 #include <sys/uio.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "base/error.h"
@@ -29,14 +28,12 @@
 #include "guest/steady.h"
 
 #define PORT_READ_BYTES 4096 /* what one read of the port can give */
-/* Of as many buffers as a packet of this machine holds bytes. */
-#define READS_AT_ONCE 16
-#define READS_PER_ROUND 8
+/* Half of what the port holds: the host fills the rest in the meantime. */
+#define READS_AT_ONCE 64
+#define READS_PER_ROUND 2
 #define WRITES_PER_ROUND 16
 #define PORT_WRITE_BYTES (32u * 1024) /* of one request of the driver */
 #define LOST_MS 50
-#define BUSY_BYTES (32u * 1024)
-#define GATHER_NS 300000
 #define FILES_MAX (2 * NET_STREAMS_MAX)
 
 static const uint8_t zeros[NET_MARKER_BYTES];
@@ -207,8 +204,6 @@ static void use_input(struct net_relay *relay)
 	if (mux_input(&relay->mux, bytes, len, &err))
 		net_relay_cut(relay, err.text);
 	net_conn_flush(relay);
-	if (len >= BUSY_BYTES || mux_receiving(&relay->mux))
-		relay->busy = true;
 	if (relay->state == NET_DEAF)
 		begin_deaf(relay);
 	else
@@ -396,16 +391,16 @@ static void begin(struct net_relay *relay, bool again)
 }
 
 /*
- * Much is coming, piece by piece: taking each at once would make a packet of
- * each, and wake its reader. The port's buffers hold far more than comes in
- * this time.
+ * Before every program: one that reads what we send it would take our place
+ * with each packet, or spin on another CPU for the lock of its socket. So what
+ * the port holds is passed on together, and then the readers run.
  */
-static void let_it_gather(struct net_relay *relay)
+static void take_precedence(void)
 {
-	struct timespec pause = { .tv_nsec = GATHER_NS };
+	struct sched_param first = { .sched_priority = 1 };
 
-	relay->busy = false;
-	nanosleep(&pause, NULL);
+	if (sched_setscheduler(0, SCHED_FIFO | SCHED_RESET_ON_FORK, &first))
+		log_debug("sched_setscheduler: %s", strerror(errno));
 }
 
 _Noreturn void net_relay_run(const struct net_relay_start *start)
@@ -419,18 +414,16 @@ _Noreturn void net_relay_run(const struct net_relay_start *start)
 	log_to(fds[NET_RELAY_FD_LOG]);
 	log_identity("bawn-net-relay", NULL);
 	steady_begin("bawn-net-relay", FILES_MAX);
-	prctl(PR_SET_TIMERSLACK, 1);
+	take_precedence();
 	relay.shared = start->shared;
 	relay.last_stream = UINT32_MAX;
 	mux_init(&relay.mux, &mux_net_limits, &mux_ops, &relay);
 	if (prepare(&relay, fds))
 		_exit(1);
 	begin(&relay, start->again);
-	do {
+	do
 		flush(&relay);
-		if (relay.busy)
-			let_it_gather(&relay);
-	} while (!loop_step(relay.loop, -1, &err));
+	while (!loop_step(relay.loop, -1, &err));
 	log_error("%s", err.text);
 	_exit(1);
 }

@@ -82,7 +82,6 @@ struct net_relay {
 	struct net_input in;
 	uint8_t *out; /* owned: bytes for the port */
 	size_t out_len, out_sent;
-	bool busy;       /* much came, and more is on its way */
 	size_t cut_left; /* bytes 0xff to send before anything else */
 	struct net_listener tcp, forward, forward6;
 	struct net_names names;

@@ -38,8 +38,8 @@ class Stream:
         data = memoryview(data)
         while len(data) and self.window:
             count = min(PIECE, self.window, len(data))
+            self.window -= count  # sending may read a WINDOW already
             self.peer.send(DATA, self.number, bytes(data[:count]))
-            self.window -= count
             data = data[count:]
         return data
 

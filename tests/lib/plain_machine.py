@@ -231,7 +231,7 @@ class PlainMachine:
         self.socket.settimeout(BOOT_SECONDS)
         self.expect(HELLO)
         self.message(WAKE, struct.pack("<Q", time.time_ns()) + os.urandom(64 + 16) +
-                     string("bench") + struct.pack("<I", 0) + string(""))
+                     string("bench") + struct.pack("<I", 0) + string("") + string(""))
         self.expect(AWAKE)
         self.socket.settimeout(None)
 
