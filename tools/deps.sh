@@ -18,7 +18,7 @@ fakechroot fakeroot ca-certificates'
 test='python3 python3-pytest curl nghttp2-client nghttp2-server tmux util-linux procps mount git
 clang-format codespell shellcheck qemu-utils python3-dnspython python3-h2 iproute2 nftables
 squid-openssl nginx nodejs tinyproxy openssl musl-tools cpio zstd lz4 xz-utils bzip2
-docker-registry skopeo umoci buildah wget openssh-server postgresql'
+docker-registry skopeo umoci buildah wget openssh-client openssh-server postgresql'
 bench='python3 squid-openssl tinyproxy mitmproxy wrk nghttp2-client nginx nftables runsc e2fsprogs
 qemu-system-x86 qemu-system-common qemu-utils ripgrep git valgrind docker-registry skopeo umoci'
 package='dpkg-dev file'
