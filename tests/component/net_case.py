@@ -313,6 +313,13 @@ class Case:
     def wait_log(self, wanted, _):
         self.net.wait_log(wanted)
 
+    def unlogged(self, text, _):
+        """Neither the log nor the errors have it, as far as they were written."""
+        self.address_of("other.example")  # what was before is done
+        for name in ("log.jsonl", "errors"):
+            with open(f"{self.folder}/{name}", "rb") as file:
+                assert text.encode() not in file.read(), name
+
     def received(self, wanted, more):
         """What the origin `at` got contains this."""
         origin = self.origins[more.pop("at", next(iter(self.origins)))]
@@ -365,8 +372,8 @@ STEPS = {name: getattr(Case, name) for name in (
     "resolve", "dns_hex", "connect", "connect_many", "refused", "reset_many", "proxy", "opened",
     "send", "send_hex", "hello",
     "second_hello", "tls", "secure", "expect", "expect_not", "status", "closed", "finish", "reset",
-    "rules", "secrets", "configure", "restart", "wait_log", "received", "not_received", "exactly",
-    "ask", "ask2")}
+    "rules", "secrets", "configure", "restart", "wait_log", "unlogged", "received",
+    "not_received", "exactly", "ask", "ask2")}
 
 
 def main():
