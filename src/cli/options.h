@@ -68,6 +68,7 @@ struct command {
 	unsigned flags;
 	size_t min_words, max_words;
 	int failure_code; /* exit code of our own failures: 1 or 125 */
+	int usage_code;   /* of a wrong command line; 0: 2 */
 	/* The exit code, or -1 with err set. */
 	int (*run)(const struct options *options, struct error *err);
 };

@@ -5,6 +5,7 @@
  */
 #pragma once
 
+#include <jansson.h>
 #include <stdbool.h>
 #include <stdint.h>
 
@@ -21,6 +22,7 @@ struct sandbox;
 struct store;
 
 struct request {
+	json_t *agents;    /* owned; agents.h */
 	const char *agent; /* canonical name; NULL: not given */
 	const char *name;  /* --name, or the sandbox that was named; NULL */
 	bool must_exist;   /* name was given as `run NAME` */
@@ -61,6 +63,11 @@ void request_release(struct request *request);
 #define AUTO_REQUEST __attribute__((cleanup(request_release)))
 
 const char *request_agent(const struct request *request);
+/* What was given, or what the agent runs in. */
+const char *request_template(const struct request *request);
+/* For a new sandbox: no word for an agent is one. */
+int request_check_name(const struct request *request, const char *name,
+		       struct error *err);
 
 /* A word that is a PATH; the first is the workspace. */
 int request_take_path(struct request *request, const char *word,

@@ -24,10 +24,13 @@
 #include "base/own.h"
 #include "base/text.h"
 #include "state/sandbox_removal.h"
+#include "state/snapshot.h"
 
 #define RECORD_FILE "sandbox.json"
 #define STATE_FILE "state.json"
 #define STATE_PATH SANDBOX_MACHINE_FOLDER "/" STATE_FILE
+#define SUSPENDED_PATH \
+	SANDBOX_MACHINE_FOLDER "/" SNAPSHOT_SUSPENDED "/" SNAPSHOT_FILE
 #define USED_FILE "used"
 #define FILE_MAX (256u * 1024)
 #define HIDE_MAX 1024
@@ -471,6 +474,10 @@ int sandbox_state_load(int folder_fd, struct sandbox_state *state,
 		return err ? (*err = missing, -1) : -1;
 	else if (alive)
 		state->status = SANDBOX_STATUS_STARTING;
+	/* Its memory may have been dropped since. */
+	if (!alive && state->status == SANDBOX_STATUS_SUSPENDED &&
+	    faccessat(folder_fd, SUSPENDED_PATH, F_OK, AT_SYMLINK_NOFOLLOW) < 0)
+		state->status = SANDBOX_STATUS_STOPPED;
 	if (alive || !needs_supervisor(state->status))
 		return 0;
 	state->status = SANDBOX_STATUS_FAILED;

@@ -106,7 +106,8 @@ int sandbox_state_load(int folder_fd, struct sandbox_state *state,
 int sandbox_state_save(int machine_fd, const struct sandbox_state *state,
 		       struct error *err);
 
-/* The rules of names: 0, or -1 with what is wrong. */
+/* The rules of names: 0, or -1 with what is wrong. Words that name an agent are
+ * no new sandbox's (request_check_name()); who is called so keeps its name. */
 int sandbox_name_check(const char *name, struct error *err);
 /*
  * "<agent>-<folder>"; with_hash adds "-<8 hex of sha256(path)>". Other

@@ -48,6 +48,7 @@ static const struct golden {
 	{ "session_signal", MESSAGE, MESSAGE_SESSION_SIGNAL },
 	{ "session_resize", MESSAGE, MESSAGE_SESSION_RESIZE },
 	{ "session_kill", MESSAGE, MESSAGE_SESSION_KILL },
+	{ "session_attach", MESSAGE, MESSAGE_SESSION_ATTACH },
 	{ "session_exited", MESSAGE, MESSAGE_SESSION_EXITED },
 	{ "prepare", MESSAGE, MESSAGE_PREPARE },
 	{ "prepared", MESSAGE, MESSAGE_PREPARED },
