@@ -23,6 +23,7 @@
 #include "cli/store.h"
 #include "cli/table.h"
 #include "policy/rule.h"
+#include "state/logins.h"
 #include "state/secret_bindings.h"
 #include "state/secret_store.h"
 #include "state/services.h"
@@ -276,7 +277,8 @@ static int rm(const struct options *options, struct error *err)
 
 	if (place_open(options, &place, err) < 0)
 		return -1;
-	if (!secret_store_remove(place.store, options->words[0]))
+	if (!(secret_store_remove(place.store, options->words[0]) |
+	      logins_remove(place.store, options->words[0])))
 		return error_set(
 			err, 0, "there is no secret %s%s", options->words[0],
 			place.sandbox.folder >= 0 ? " of that sandbox"
@@ -287,11 +289,16 @@ static int rm(const struct options *options, struct error *err)
 /* Everything but the value and the placeholder. */
 static json_t *row_of(const json_t *binding, const char *sandbox)
 {
-	bool is_command = json_object_get(binding, "command") != NULL;
+	const char *scope =
+		json_string_value(json_object_get(binding, "scope"));
+	const char *source = json_object_get(binding, "command") ? "command"
+			     : strcmp(scope, SECRET_BINDINGS_LOGIN) == 0
+				     ? "login"
+				     : "value";
 
 	return json_pack("{s:O, s:s?, s:s, s:O, s:O, s:O, s:O}", "name",
 			 json_object_get(binding, "name"), "sandbox", sandbox,
-			 "source", is_command ? "command" : "value", "hosts",
+			 "source", source, "hosts",
 			 json_object_get(binding, "hosts"), "paths",
 			 json_object_get(binding, "paths"), "variables",
 			 json_object_get(binding, "variables"), "plain_http",

@@ -48,6 +48,7 @@ const struct command *const command_rows[] = {
 	&command_secret_set,
 	&command_secret_ls,
 	&command_secret_rm,
+	&command_secret_login,
 	&command_review,
 	&command_env,
 	&command_logs,

@@ -74,6 +74,7 @@ extern const struct command command_rm;
 extern const struct command command_run;
 extern const struct command command_secret_ls;
 extern const struct command command_secret_rm;
+extern const struct command command_secret_login;
 extern const struct command command_secret_set;
 extern const struct command command_stop;
 extern const struct command command_template_inspect;

@@ -11,6 +11,7 @@
 #include "cli/git_repos.h"
 #include "cli/net_config.h"
 #include "cli/store.h"
+#include "state/logins.h"
 #include "state/paths.h"
 #include "state/secret_bindings.h"
 #include "state/secret_store.h"
@@ -97,6 +98,21 @@ static bool any_has(const json_t *bindings, const char *key)
 	return false;
 }
 
+/* Its agent may log in, or somebody said that it will. */
+static bool has_logins(const struct sandbox *sandbox)
+{
+	AUTO(json) json_t *services = services_load(NULL);
+	AUTO_CLOSE int folder = secret_store_open(NULL);
+	AUTO(json)
+	json_t *own = folder < 0 ? NULL
+				 : secret_store_load(folder, sandbox->record.id,
+						     NULL);
+	AUTO(json)
+	json_t *logins = logins_for(services, own, sandbox->record.agent);
+
+	return json_array_size(logins) > 0;
+}
+
 json_t *keys_settings(const struct sandbox *sandbox, struct error *err)
 {
 	AUTO(json)
@@ -114,10 +130,12 @@ json_t *keys_settings(const struct sandbox *sandbox, struct error *err)
 	if (!folder)
 		return NULL;
 	settings = json_pack(
-		"{s:s, s:s, s:s, s:s, s:b, s:b, s:o}", "store", store, "scope",
-		sandbox->record.id, "services", file, "services_d", folder,
-		"secrets", json_array_size(bindings) > 0, "commands",
-		any_has(bindings, "command"), "env", net_config_hook_env());
+		"{s:s, s:s, s:s, s:s, s:b, s:b, s:o, s:s}", "store", store,
+		"scope", sandbox->record.id, "services", file, "services_d",
+		folder, "secrets",
+		json_array_size(bindings) > 0 || has_logins(sandbox),
+		"commands", any_has(bindings, "command"), "env",
+		net_config_hook_env(), "agent", sandbox->record.agent);
 	if (!settings)
 		error_set(err, EILSEQ, "a path is not UTF-8");
 	return settings;

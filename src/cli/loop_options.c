@@ -53,8 +53,9 @@ static int take_agent(struct loop_options *wish, const char *word,
 	json_t *agent = agents_find(wish->agents, word);
 
 	if (!agent)
-		return options_usage(err, "there is no agent %s (a PATH has a "
-					  "\"/\" or \".\")",
+		return options_usage(err,
+				     "there is no agent %s (a PATH has a "
+				     "\"/\" or \".\")",
 				     word);
 	wish->agent = agent_text(agent, "name");
 	wish->agent_given = true;
@@ -116,8 +117,9 @@ static int take_duration(const struct options *options, const char *name,
 
 	*out = fallback;
 	if (text && duration_parse(text, out) < 0)
-		return options_usage(err, "--%s takes a time like 90s, 30m or "
-					  "2h",
+		return options_usage(err,
+				     "--%s takes a time like 90s, 30m or "
+				     "2h",
 				     name);
 	return 0;
 }
@@ -134,7 +136,8 @@ static int take_cost(const struct options *options, uint64_t *micros,
 	value = strtod(text, &end);
 	if (end == text || *end || !isfinite(value) || value <= 0 ||
 	    value > COST_MAX)
-		return options_usage(err, "--max-cost takes dollars, like 2.50");
+		return options_usage(err,
+				     "--max-cost takes dollars, like 2.50");
 	*micros = (uint64_t)(value * 1e6 + 0.5);
 	return 0;
 }
@@ -173,8 +176,8 @@ static char *read_text(const char *path, struct error *err)
 {
 	AUTO_BUFFER struct buffer text = BUFFER_INIT(PROMPT_MAX);
 	bool is_stdin = !strcmp(path, "-");
-	AUTO_CLOSE int fd = is_stdin ? dup(0)
-				     : open(path, O_RDONLY | O_CLOEXEC);
+	AUTO_CLOSE int fd =
+		is_stdin ? dup(0) : open(path, O_RDONLY | O_CLOEXEC);
 	const char *bytes;
 
 	if (fd < 0) {
@@ -264,8 +267,9 @@ static int take_argv(struct loop_options *wish, struct error *err)
 	}
 	if (!output &&
 	    output_format_of(agent_text(agent, "output"), &wish->format) < 0)
-		return error_set(err, 0, "agent %s prints a form that is not "
-					 "known",
+		return error_set(err, 0,
+				 "agent %s prints a form that is not "
+				 "known",
 				 wish->agent);
 	wish->argv = agent_argv(agent, AGENT_ONCE, wish->extra);
 	if (!wish->argv)
@@ -315,10 +319,10 @@ const char **loop_options_create(const struct loop_options *wish,
 
 		if (!passes_on(given->row))
 			continue;
-		argv[count++] =
-			given->value ? xasprintf("--%s=%s", given->row->name,
-						 given->value)
-				     : xasprintf("--%s", given->row->name);
+		argv[count++] = given->value
+					? xasprintf("--%s=%s", given->row->name,
+						    given->value)
+					: xasprintf("--%s", given->row->name);
 	}
 	argv[count++] = xstrdup(wish->agent);
 	argv[count++] = xstrdup(wish->path);

@@ -61,7 +61,7 @@ static int take_integrity(const char *text, char digest[DIGEST_NAME_MAX])
 		    strncmp(hash - strlen(prefix), prefix, strlen(prefix)) != 0)
 			continue;
 		if (base64_read(hash, len - strlen(prefix), bytes,
-				  sizeof(bytes)) != SHA512_BYTES)
+				sizeof(bytes)) != SHA512_BYTES)
 			return -1;
 		text_copy(digest, DIGEST_NAME_MAX, "sha512:");
 		for (size_t i = 0; i < SHA512_BYTES; i++, at += 2)

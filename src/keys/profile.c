@@ -2,8 +2,9 @@
 /*
  * profile.c - what bawn-keys gives up
  *
- * It holds every secret of a sandbox, and has no use for a network, for writing
- * or for another program. It keeps its user: the store's files are that one's.
+ * It holds every secret of a sandbox, and has no use for a network or for
+ * another program; it writes into the store alone. It keeps its user: the
+ * store's files are that one's.
  */
 #include "keys/profile.h"
 
@@ -40,6 +41,13 @@ static const char *const syscalls[] = {
 	"getdents64",
 	"memfd_create",
 	"geteuid",
+	/* tokens of a login: the store's lock, another file in its place */
+	"flock",
+	"fchmod",
+	"fsync",
+	"renameat",
+	"renameat2",
+	"unlinkat",
 	/* memory, and that of secrets */
 	"brk",
 	"mmap",
@@ -77,7 +85,7 @@ static const struct isolate_argument arguments[] = {
 int profile_enter(const struct server_config *config, struct error *err)
 {
 	const struct isolate_path paths[] = {
-		{ config->store, -1, ISOLATE_READ },
+		{ config->store, -1, ISOLATE_READ | ISOLATE_WRITE },
 		{ config->services, -1, ISOLATE_READ },
 		{ config->services_d, -1, ISOLATE_READ },
 		{ NULL, -1, 0 },

@@ -20,6 +20,7 @@
 #include "base/secret.h"
 #include "base/text.h"
 #include "ipc/packet.h"
+#include "state/logins.h"
 #include "state/secret_bindings.h"
 #include "state/secret_store.h"
 #include "state/services.h"
@@ -103,7 +104,8 @@ static json_t *make_list(struct server *server)
 		json_array_append_new(list, entry);
 	}
 	commands_end(&server->commands);
-	return json_pack("{s:o}", "secrets", list);
+	return json_pack("{s:o, s:O}", "secrets", list, "logins",
+			 server->logins);
 }
 
 static int list_file(struct server *server, struct error *err)
@@ -165,15 +167,73 @@ static void load(struct server *server)
 	if (all)
 		own = secret_store_load(server->store, config->scope, &err);
 	json_decref(server->bindings);
+	json_decref(server->logins);
 	server->why[0] = '\0';
 	if (own) {
 		server->bindings = secret_bindings_make(services, all, own,
 							server->session);
+		server->logins = logins_for(services, own, config->agent);
 		return;
 	}
 	log_error("%s", err.text);
 	text_copy(server->why, sizeof(server->why), err.text);
 	server->bindings = json_array();
+	server->logins = json_array();
+}
+
+static json_t *read_list(struct packet *packet)
+{
+	AUTO_BUFFER struct buffer text = BUFFER_INIT(SESSION_MAX);
+	AUTO_CLOSE int fd = packet_take_fd(packet, 0);
+	json_t *list;
+
+	if (fd < 0 || lseek(fd, 0, SEEK_SET) < 0 ||
+	    fileio_read_fd(fd, &text, NULL) < 0 || !text.len)
+		return NULL;
+	list = json_loadb((const char *)text.data, text.len,
+			  JSON_REJECT_DUPLICATES, NULL);
+	secret_wipe(text.data, text.len);
+	if (json_is_array(list))
+		return list;
+	json_decref(list);
+	return NULL;
+}
+
+/* A login in the guest got tokens: they are the sandbox's from now on. */
+static int keep_tokens(struct server *server, struct packet *packet,
+		       struct error *err)
+{
+	const struct server_config *config = &server->config;
+	const char *service =
+		json_string_value(json_object_get(packet->json, "service"));
+	AUTO(json) json_t *tokens = read_list(packet);
+	AUTO(json)
+	json_t *services =
+		services_load_from(config->services, config->services_d, err);
+	AUTO(json) json_t *own = NULL;
+	AUTO_CLOSE int lock = -1;
+
+	if (!tokens || !service)
+		return error_set(err, 0, "malformed");
+	if (!services)
+		return -1;
+	lock = secret_store_lock(server->store, err);
+	if (lock < 0)
+		return -1;
+	own = secret_store_load(server->store, config->scope, err);
+	if (!own || logins_put(own, services, service, tokens, err) < 0)
+		return -1;
+	return secret_store_save(server->store, config->scope, own, err);
+}
+
+static void on_tokens(struct server *server, struct packet *packet)
+{
+	struct error err = { 0 };
+
+	if (keep_tokens(server, packet, &err) < 0)
+		log_error("the tokens of a login are lost: %s", err.text);
+	load(server);
+	push(server);
 }
 
 static void on_command(void *ctx)
@@ -227,6 +287,8 @@ static void on_net(struct source *source, uint32_t events)
 		return;
 	if (strcmp(packet_op(&packet), "taken") == 0)
 		on_taken(server, packet.json);
+	else if (strcmp(packet_op(&packet), "tokens") == 0)
+		on_tokens(server, &packet);
 	packet_release(&packet);
 }
 
@@ -250,20 +312,10 @@ static int use_net(struct server *server, struct packet *packet)
 
 static int use_session(struct server *server, struct packet *packet)
 {
-	AUTO_BUFFER struct buffer text = BUFFER_INIT(SESSION_MAX);
-	AUTO_CLOSE int fd = packet_take_fd(packet, 0);
-	json_t *session = NULL;
+	json_t *session = read_list(packet);
 
-	if (fd < 0 || lseek(fd, 0, SEEK_SET) < 0 ||
-	    fileio_read_fd(fd, &text, NULL) < 0)
+	if (!session)
 		return -1;
-	session = json_loadb((const char *)text.data, text.len,
-			     JSON_REJECT_DUPLICATES, NULL);
-	secret_wipe(text.data, text.len);
-	if (!json_is_array(session)) {
-		json_decref(session);
-		return -1;
-	}
 	json_decref(server->session);
 	server->session = session;
 	load(server);
@@ -331,6 +383,7 @@ int server_init(struct server *server, struct loop *loop, int control,
 	*server = (struct server){ .loop = loop, .store = -1 };
 	server->session = json_array();
 	server->bindings = json_array();
+	server->logins = json_array();
 	server->launcher = source_of("launcher", control, on_launcher);
 	server->net = source_of("bawn-net", -1, on_net);
 	server->patience =
@@ -345,7 +398,7 @@ int server_init(struct server *server, struct loop *loop, int control,
 int server_read_config(struct server *server, int fd, struct error *err)
 {
 	AUTO_BUFFER struct buffer text = BUFFER_INIT(MESSAGE_MAX);
-	const char *store, *scope, *services, *services_d;
+	const char *store, *scope, *services, *services_d, *agent = "";
 	AUTO(json) json_t *json = NULL;
 
 	if (fileio_read_fd(fd, &text, err) < 0)
@@ -353,13 +406,15 @@ int server_read_config(struct server *server, int fd, struct error *err)
 	close(fd);
 	json = json_loadb((const char *)text.data, text.len,
 			  JSON_REJECT_DUPLICATES, NULL);
-	if (!json || json_unpack(json, "{s:s, s:s, s:s, s:s}", "store", &store,
-				 "scope", &scope, "services", &services,
-				 "services_d", &services_d) < 0)
+	if (!json ||
+	    json_unpack(json, "{s:s, s:s, s:s, s:s, s?s}", "store", &store,
+			"scope", &scope, "services", &services, "services_d",
+			&services_d, "agent", &agent) < 0)
 		return error_set(err, 0, "start message: malformed");
-	server->config = (struct server_config){ xstrdup(store), xstrdup(scope),
-						 xstrdup(services),
-						 xstrdup(services_d) };
+	server->config =
+		(struct server_config){ xstrdup(store), xstrdup(scope),
+					xstrdup(services), xstrdup(services_d),
+					xstrdup(agent) };
 	server->store =
 		open(store, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
 	return server->store < 0 ? error_set(err, errno, "%s", store) : 0;
@@ -383,6 +438,8 @@ void server_release(struct server *server)
 	commands_release(&server->commands);
 	json_decref(server->session);
 	json_decref(server->bindings);
+	json_decref(server->logins);
+	free(server->config.agent);
 	free(server->config.store);
 	free(server->config.scope);
 	free(server->config.services);

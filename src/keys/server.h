@@ -4,8 +4,9 @@
  *
  * The secrets of one sandbox: from the store's files (secret_store.h), from the
  * user's commands, and for a session from the launcher. bawn-net gets the whole
- * list, again whenever something changes; nothing comes back but whether it was
- * taken. No byte of a guest gets here.
+ * list, again whenever something changes. Whether it was taken comes back, and
+ * tokens that a token endpoint gave to a login in the guest: they are kept with
+ * the sandbox's own secrets. No byte of a guest gets here.
  */
 #pragma once
 
@@ -19,7 +20,7 @@ struct error;
 
 /* What the launcher says at the start. */
 struct server_config {
-	char *store, *scope, *services, *services_d; /* owned */
+	char *store, *scope, *services, *services_d, *agent; /* owned */
 };
 
 struct server {
@@ -28,6 +29,7 @@ struct server {
 	int store;        /* owned: the folder */
 	json_t *session;  /* owned: [{"name", "value"}] */
 	json_t *bindings; /* owned: as secret_bindings.h makes them */
+	json_t *logins;   /* owned: as logins.h makes them */
 	struct commands commands;
 	struct source launcher; /* its packets */
 	struct source net;     /* of the bawn-net that lives now; fd -1: none */

@@ -17,6 +17,7 @@
 #include "base/own.h"
 #include "base/secret.h"
 #include "base/text.h"
+#include "net/logins.h"
 #include "net/mask.h"
 #include "policy/policy.h"
 #include "policy/rule.h"
@@ -253,6 +254,27 @@ static int read_binding(json_t *json, struct binding *out, struct error *err)
 	return out->where ? 0 : -1;
 }
 
+static int read_logins(const json_t *list, struct bindings *bindings,
+		       struct error *err)
+{
+	json_t *item;
+	size_t i;
+
+	if (!list)
+		return 0;
+	if (!json_is_array(list) || json_array_size(list) > LOGINS_MAX)
+		return refuse(err, "logins are no list");
+	bindings->logins =
+		xcalloc(json_array_size(list) + 1, sizeof(*bindings->logins));
+	json_array_foreach(list, i, item)
+	{
+		bindings->login_count++;
+		if (login_read(item, &bindings->logins[i], err) < 0)
+			return -1;
+	}
+	return 0;
+}
+
 struct bindings *bindings_parse(const void *bytes, size_t len,
 				struct error *err)
 {
@@ -261,10 +283,12 @@ struct bindings *bindings_parse(const void *bytes, size_t len,
 		len ? json_loadb(bytes, len, JSON_REJECT_DUPLICATES, NULL)
 		    : NULL;
 	json_t *list = json_object_get(root, "secrets"), *item;
+	json_t *logins = json_object_get(root, "logins");
 	AUTO(bindings) struct bindings *bindings = NULL;
 	size_t i;
 
-	if (!json_is_array(list) || json_object_size(root) != 1 ||
+	if (!json_is_array(list) ||
+	    json_object_size(root) != 1 + (size_t)(logins != NULL) ||
 	    json_array_size(list) > BINDINGS_MAX) {
 		refuse(err, "not a list");
 		return NULL;
@@ -279,6 +303,8 @@ struct bindings *bindings_parse(const void *bytes, size_t len,
 		if (read_binding(item, &bindings->list[i], err) < 0)
 			return NULL;
 	}
+	if (read_logins(logins, bindings, err) < 0)
+		return NULL;
 	return TAKE_PTR(bindings);
 }
 
@@ -335,6 +361,9 @@ void bindings_unref(struct bindings *bindings)
 		return;
 	for (size_t i = 0; i < bindings->count; i++)
 		release_binding(&bindings->list[i]);
+	for (size_t i = 0; i < bindings->login_count; i++)
+		login_release(&bindings->logins[i]);
+	free(bindings->logins);
 	free(bindings->list);
 	free(bindings);
 }
@@ -370,6 +399,26 @@ const struct binding *bindings_find(const struct bindings *bindings,
 	for (size_t i = 0; bindings && i < bindings->count; i++) {
 		if (strcmp(bindings->list[i].name, name) == 0)
 			return &bindings->list[i];
+	}
+	return NULL;
+}
+
+bool bindings_have_login(const struct bindings *bindings, const char *name,
+			 uint16_t port)
+{
+	for (size_t i = 0; bindings && i < bindings->login_count; i++) {
+		if (login_has_host(&bindings->logins[i], name, port))
+			return true;
+	}
+	return false;
+}
+
+const struct login *bindings_login(const struct bindings *bindings,
+				   const struct policy_request *request)
+{
+	for (size_t i = 0; bindings && i < bindings->login_count; i++) {
+		if (login_has_request(&bindings->logins[i], request))
+			return &bindings->logins[i];
 	}
 	return NULL;
 }

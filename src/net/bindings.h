@@ -9,7 +9,7 @@
  * {"secrets": [{"name", "placeholder", "value" (null: there is none now),
  *   "why" (text or null), "hosts": [...], "headers": [{"name", "format",
  *   "hosts"?}], "query": [...], "methods": [...], "paths": [...],
- *   "plain_http"}]}
+ *   "plain_http"}], "logins"?: [as in logins.h]}
  */
 #pragma once
 
@@ -18,8 +18,10 @@
 #include <stdint.h>
 
 struct error;
+struct login;
 struct mask_forms;
 struct policy;
+struct policy_request;
 struct secret;
 
 #define BINDINGS_BYTES_MAX ((size_t)8 << 20)
@@ -52,6 +54,8 @@ struct bindings {
 	unsigned references; /* private */
 	size_t count;
 	struct binding *list; /* owned */
+	size_t login_count;
+	struct login *logins; /* owned */
 };
 
 /* Pure. One reference is the caller's; NULL and err when it is refused. */
@@ -74,3 +78,10 @@ bool binding_header_is_for(const struct binding_header *header,
 /* NULL: there is none; bindings may be NULL. */
 const struct binding *bindings_find(const struct bindings *bindings,
 				    const char *name);
+
+/* Is it the host of a token endpoint? */
+bool bindings_have_login(const struct bindings *bindings, const char *name,
+			 uint16_t port);
+/* The login whose endpoint this request is for; NULL: none. */
+const struct login *bindings_login(const struct bindings *bindings,
+				   const struct policy_request *request);

@@ -11,6 +11,7 @@
 #include "base/mem.h"
 #include "base/own.h"
 #include "net/config.h"
+#include "net/exchange_login.h"
 #include "net/flow.h"
 #include "net/forward_proxy.h"
 #include "net/gate.h"
@@ -54,6 +55,7 @@ void exchange_release(struct exchange *exchange)
 	decision_release(&exchange->decision);
 	free(exchange->path);
 	free(exchange->query);
+	exchange_login_release(exchange);
 	exchange_secrets_release(&exchange->secrets);
 	exchange_init(exchange, exchange->http, exchange->flow,
 		      exchange->client);
@@ -354,6 +356,7 @@ void exchange_send(struct exchange *exchange, struct http_server *server)
 	name_host(&exchange->target, &request);
 	exchange->server = server;
 	server->exchange = exchange;
+	exchange_login_release(exchange);
 	problem = exchange_secrets_put(exchange, server, &request);
 	if (problem) {
 		exchange_secrets_wipe(exchange);
@@ -362,6 +365,7 @@ void exchange_send(struct exchange *exchange, struct http_server *server)
 							    problem, NULL });
 		return;
 	}
+	exchange_login_begin(exchange, server, &request);
 	failed = server->ops->head(server, &request, exchange->upgrade) < 0;
 	exchange_secrets_wipe(exchange);
 	if (failed) {
@@ -379,6 +383,8 @@ void exchange_request_body(struct exchange *exchange, const void *bytes,
 {
 	exchange->http->moved++;
 	exchange->bytes_out += len;
+	if (exchange_login_hold_request(exchange, bytes, len))
+		return;
 	exchange->server->ops->body(exchange->server, bytes, len);
 }
 
@@ -387,6 +393,7 @@ void exchange_request_end(struct exchange *exchange,
 {
 	exchange->http->moved++;
 	exchange->request_done = true;
+	exchange_login_send(exchange);
 	/* A credential in a trailer is one too. */
 	if (exchange->secrets.injection.bound)
 		trailers = NULL;
@@ -401,6 +408,7 @@ void exchange_response_head(struct exchange *exchange,
 		exchange->response_begun = true;
 		exchange->status = response->status;
 	}
+	exchange_login_head(exchange, response);
 	exchange_secrets_mask_head(exchange, response);
 	exchange->client->ops->head(exchange->client, response);
 }
@@ -408,13 +416,23 @@ void exchange_response_head(struct exchange *exchange,
 const char *exchange_check_response(const struct exchange *exchange,
 				    const struct http_response *response)
 {
-	return exchange_secrets_check(exchange, response);
+	const char *problem = exchange_login_check(exchange, response);
+
+	return problem ? problem : exchange_secrets_check(exchange, response);
+}
+
+size_t exchange_request_space(const struct exchange *exchange)
+{
+	return exchange_login_request_space(
+		exchange, exchange->server->ops->space(exchange->server));
 }
 
 size_t exchange_response_space(const struct exchange *exchange)
 {
+	size_t space = exchange->client->ops->space(exchange->client);
+
 	return exchange_secrets_space(
-		exchange, exchange->client->ops->space(exchange->client));
+		exchange, exchange_login_response_space(exchange, space));
 }
 
 void exchange_response_body(struct exchange *exchange, const void *bytes,
@@ -422,13 +440,20 @@ void exchange_response_body(struct exchange *exchange, const void *bytes,
 {
 	exchange->http->moved++;
 	exchange->bytes_in += len;
-	exchange_secrets_body(exchange, bytes, len);
+	if (!exchange_login_hold_response(exchange, bytes, len))
+		exchange_secrets_body(exchange, bytes, len);
 }
 
 void exchange_response_end(struct exchange *exchange,
 			   const struct http_fields *trailers)
 {
+	const char *problem = exchange_login_answer(exchange);
+
 	exchange->http->moved++;
+	if (problem) {
+		exchange_reset(exchange, AUDIT_DENY, problem, ECONNRESET);
+		return;
+	}
 	exchange_secrets_last(exchange);
 	trailers = exchange_secrets_trailers(exchange, trailers);
 	exchange->client->ops->end(exchange->client, trailers);

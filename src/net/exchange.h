@@ -107,6 +107,7 @@ struct exchange {
 	uint64_t bytes_out, bytes_in; /* of bodies */
 	struct ask_waiter waiter;
 	struct exchange_secrets secrets;
+	struct exchange_login *login; /* owned; NULL: for no token endpoint */
 };
 
 void exchange_init(struct exchange *exchange, struct http *http,
@@ -119,7 +120,8 @@ void exchange_begin(struct exchange *exchange);
 /* The server's end is there. */
 void exchange_send(struct exchange *exchange, struct http_server *server);
 
-/* From the client's codec. */
+/* From the client's codec: how much of a body may follow now, and it. */
+size_t exchange_request_space(const struct exchange *exchange);
 void exchange_request_body(struct exchange *exchange, const void *bytes,
 			   size_t len);
 void exchange_request_end(struct exchange *exchange,

@@ -32,10 +32,10 @@ bool exchange_secrets_bound(const struct exchange *exchange)
 				  target->port);
 }
 
-static void fill_facts(const struct exchange *exchange,
-		       const struct http_server *server,
-		       const struct http_request *request, char *path,
-		       struct inject_facts *out)
+void exchange_secrets_facts(const struct exchange *exchange,
+			    const struct http_server *server,
+			    const struct http_request *request, char *path,
+			    struct inject_facts *out)
 {
 	const struct flow *flow = exchange->flow;
 	const bool secure = flow->protocol == AUDIT_HTTPS;
@@ -84,7 +84,7 @@ const char *exchange_secrets_put(struct exchange *exchange,
 		return NULL;
 	exchange_secrets_release(secrets);
 	secrets->bindings = bindings_ref(gate->bindings);
-	fill_facts(exchange, server, request, path, &facts);
+	exchange_secrets_facts(exchange, server, request, path, &facts);
 	if (inject_request(secrets->bindings, &facts, request,
 			   gate->secret_arena, &secrets->injection) < 0)
 		return "head too long";

@@ -34,6 +34,11 @@ void exchange_secrets_release(struct exchange_secrets *secrets);
 const char *exchange_secrets_put(struct exchange *exchange,
 				 const struct http_server *server,
 				 struct http_request *request);
+/* What decides; path has room for URL_PATH_MAX and a NUL. */
+void exchange_secrets_facts(const struct exchange *exchange,
+			    const struct http_server *server,
+			    const struct http_request *request, char *path,
+			    struct inject_facts *out);
 /* The head was written: nothing of it stays in our memory. */
 void exchange_secrets_wipe(struct exchange *exchange);
 /* A host with secrets: its responses must be readable to us. */

@@ -31,8 +31,10 @@ bool flow_has_secret(const struct flow *flow)
 	const struct target *target = &flow->target;
 
 	return target->name && !target->is_host && !flow->decision.bypass &&
-	       bindings_have_host(flow->gate->bindings, target->name,
-				  target->port);
+	       (bindings_have_host(flow->gate->bindings, target->name,
+				   target->port) ||
+		bindings_have_login(flow->gate->bindings, target->name,
+				    target->port));
 }
 
 bool flow_must_intercept(const struct flow *flow)

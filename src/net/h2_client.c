@@ -257,8 +257,7 @@ static void end_body(struct h2_request *self)
 /* False: nothing more can be done now. */
 static bool pass_body(struct h2_request *self)
 {
-	struct http_server *server = self->exchange.server;
-	size_t room = server->ops->space(server);
+	size_t room = exchange_request_space(&self->exchange);
 	struct span bytes;
 
 	if (!room)

@@ -258,7 +258,7 @@ static bool cut(struct http1_client *self)
 static bool read_body(struct http1_client *self)
 {
 	struct exchange *exchange = &self->exchange;
-	size_t room = exchange->server->ops->space(exchange->server), len;
+	size_t room = exchange_request_space(exchange), len;
 	struct http1_piece piece = { 0 };
 	enum http1_body_result result;
 	const uint8_t *bytes;

@@ -6,11 +6,15 @@
 
 #include <jansson.h>
 #include <poll.h>
+#include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 
 #include "base/error.h"
+#include "base/fileio.h"
 #include "base/log.h"
 #include "base/own.h"
+#include "base/secret.h"
 #include "ipc/packet.h"
 #include "net/bindings.h"
 #include "net/gate.h"
@@ -18,6 +22,8 @@
 #define PACKETS_PER_EVENT 4
 /* A command of the user's may ask them something. */
 #define FIRST_MS 10000
+/* It writes and syncs a small file. */
+#define TOKENS_MS 3000
 
 static void answer(struct keys *keys, const struct error *why)
 {
@@ -31,7 +37,33 @@ static void answer(struct keys *keys, const struct error *why)
 			    err.text);
 }
 
-static void take_list(struct keys *keys, struct packet *packet)
+enum moment {
+	AT_ONCE,
+	LATER, /* a request is under way that must not be looked at now */
+};
+
+static void use(struct keys *keys, struct bindings *list, enum moment moment)
+{
+	struct bindings *old = keys->gate->bindings;
+
+	if (moment == AT_ONCE) {
+		gate_use_bindings(keys->gate, list);
+		return;
+	}
+	keys->gate->bindings = list;
+	bindings_unref(old);
+	timer_start(keys->gate->loop, &keys->recheck, 0);
+}
+
+static void on_recheck(struct timer *timer)
+{
+	struct keys *keys = CONTAINER_OF(timer, struct keys, recheck);
+
+	gate_use_bindings(keys->gate, bindings_ref(keys->gate->bindings));
+}
+
+static void take_list(struct keys *keys, struct packet *packet,
+		      enum moment moment)
 {
 	AUTO_CLOSE int fd = packet_take_fd(packet, 0);
 	struct error err = { 0 };
@@ -45,16 +77,16 @@ static void take_list(struct keys *keys, struct packet *packet)
 	if (!list) {
 		/* What is in force may be what was to be taken back. */
 		log_error("%s", err.text);
-		gate_use_bindings(keys->gate, NULL);
+		use(keys, NULL, moment);
 		answer(keys, &err);
 		return;
 	}
-	gate_use_bindings(keys->gate, list);
+	use(keys, list, moment);
 	answer(keys, NULL);
 }
 
 /* False: there is nothing more now. */
-static bool receive(struct keys *keys)
+static bool receive(struct keys *keys, enum moment moment)
 {
 	struct error err = { 0 };
 	struct packet packet;
@@ -67,7 +99,7 @@ static bool receive(struct keys *keys)
 	}
 	if (got == 0)
 		return false;
-	take_list(keys, &packet);
+	take_list(keys, &packet, moment);
 	packet_release(&packet);
 	return true;
 }
@@ -76,7 +108,7 @@ static void on_event(struct source *source, uint32_t events)
 {
 	struct keys *keys = CONTAINER_OF(source, struct keys, source);
 
-	for (int i = 0; i < PACKETS_PER_EVENT && receive(keys); i++)
+	for (int i = 0; i < PACKETS_PER_EVENT && receive(keys, AT_ONCE); i++)
 		;
 }
 
@@ -87,6 +119,8 @@ int keys_init(struct keys *keys, struct gate *gate, int fd, struct error *err)
 					.fd = fd,
 					.events = EPOLLIN,
 					.on_event = on_event };
+	keys->recheck =
+		(struct timer){ .name = "new secrets", .on_fire = on_recheck };
 	return fd < 0 ? 0 : loop_add(gate->loop, &keys->source, err);
 }
 
@@ -99,10 +133,47 @@ void keys_wait(struct keys *keys)
 	if (poll(&one, 1, FIRST_MS) <= 0)
 		log_warn("no secrets came in time");
 	else
-		(void)receive(keys);
+		(void)receive(keys, AT_ONCE);
+}
+
+static int token_file(const json_t *tokens)
+{
+	AUTO_CLOSE int fd = memfd_create("tokens", MFD_CLOEXEC);
+	char *text = json_dumps(tokens, JSON_COMPACT);
+	int written = fd < 0 || !text
+			      ? -1
+			      : fileio_write_all(fd, text, strlen(text), NULL);
+
+	secret_wipe_text(text);
+	free(text);
+	return written < 0 ? -1 : TAKE_FD(fd);
+}
+
+int keys_keep_tokens(struct keys *keys, const char *service,
+		     const json_t *tokens)
+{
+	struct pollfd one = { .fd = keys->source.fd, .events = POLLIN };
+	const struct bindings *before = keys->gate->bindings;
+	AUTO_CLOSE int fd = token_file(tokens);
+	struct error err = { 0 };
+
+	if (fd < 0 || one.fd < 0 ||
+	    packet_send(
+		    one.fd,
+		    json_pack("{s:s, s:s}", "op", "tokens", "service", service),
+		    &fd, 1, &err) < 0) {
+		log_error("bawn-keys takes no tokens: %s", err.text);
+		return -1;
+	}
+	while (poll(&one, 1, TOKENS_MS) > 0 && receive(keys, LATER)) {
+		if (keys->gate->bindings != before)
+			return 0;
+	}
+	return -1;
 }
 
 void keys_release(struct keys *keys)
 {
 	loop_del(&keys->source);
+	timer_stop(&keys->recheck);
 }

@@ -7,9 +7,13 @@
  *   {"op": "taken", "error": TEXT}
  * The list holds until the next one comes, also when bawn-keys dies: the
  * launcher starts it again, and the socket stays. A secret that is gone ends
- * the requests that it went along with.
+ * the requests that it went along with. Tokens of a login go the other way:
+ *   {"op": "tokens", "service"} with a file: [{"field", "placeholder",
+ *   "value"}]  ->  the next list, with them
  */
 #pragma once
+
+#include <jansson.h>
 
 #include "base/loop.h"
 
@@ -19,6 +23,7 @@ struct gate;
 struct keys {
 	struct gate *gate;
 	struct source source;
+	struct timer recheck; /* after a list that was waited for */
 };
 
 /* fd is borrowed; -1: there are no secrets. */
@@ -28,4 +33,10 @@ int keys_init(struct keys *keys, struct gate *gate, int fd, struct error *err);
  * that a guest's first request finds its secret.
  */
 void keys_wait(struct keys *keys);
+/*
+ * Hands the tokens of a login over and waits, not for long, until they are in
+ * force: the guest uses its placeholders as soon as it has them. -1.
+ */
+int keys_keep_tokens(struct keys *keys, const char *service,
+		     const json_t *tokens);
 void keys_release(struct keys *keys);

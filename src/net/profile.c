@@ -55,7 +55,8 @@ static const char *const syscalls[] = {
 	"mremap",
 	"madvise",
 	"mprotect",
-	"mlock", /* what holds a secret */
+	"mlock",        /* what holds a secret */
+	"memfd_create", /* tokens for bawn-keys */
 	/* ids of questions, keys of TLS; how much memory to sort in */
 	"getrandom",
 	"sysinfo",

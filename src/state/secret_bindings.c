@@ -9,6 +9,7 @@
 
 #include "base/own.h"
 #include "base/text.h"
+#include "state/logins.h"
 #include "state/secret_store.h"
 #include "state/services.h"
 
@@ -109,6 +110,34 @@ static void add(json_t *bindings, const json_t *list, const char *scope,
 	}
 }
 
+/* The guest has placeholders of the login's own, and no variable. */
+static void add_logins(json_t *bindings, const json_t *services,
+		       const json_t *own)
+{
+	json_t *login, *binding;
+	const char *name;
+
+	json_object_foreach(json_object_get(own, "logins"), name, login)
+	{
+		const json_t *token = json_object_get(
+			json_object_get(login, "tokens"), LOGIN_ACCESS);
+		json_t *secret;
+
+		if (!token || secret_bindings_find(bindings, name))
+			continue;
+		secret =
+			json_pack("{s:s, s:O, s:[]}", "name", name, "value",
+				  json_object_get(token, "value"), "variables");
+		binding = bind(secret, SECRET_BINDINGS_LOGIN, services, own);
+		json_object_set(binding, "placeholder",
+				json_object_get(token, "placeholder"));
+		if (json_array_size(json_object_get(binding, "hosts")))
+			json_array_append(bindings, binding);
+		json_decref(binding);
+		json_decref(secret);
+	}
+}
+
 json_t *secret_bindings_make(const json_t *services, const json_t *all,
 			     const json_t *own, const json_t *session)
 {
@@ -117,6 +146,7 @@ json_t *secret_bindings_make(const json_t *services, const json_t *all,
 	add(bindings, session, "session", services, own);
 	add(bindings, json_object_get(own, "secrets"), "sandbox", services,
 	    own);
+	add_logins(bindings, services, own);
 	add(bindings, json_object_get(all, "secrets"), "global", services, own);
 	return bindings;
 }
@@ -163,6 +193,9 @@ int secret_bindings_fill(json_t *bindings, const json_t *services, json_t *own)
 	{
 		json_t *text = json_object_get(placeholders, name_of(item));
 
+		if (strcmp(json_string_value(json_object_get(item, "scope")),
+			   SECRET_BINDINGS_LOGIN) == 0)
+			continue;
 		if (!text) {
 			text = new_placeholder(
 				services_find(services, name_of(item)));

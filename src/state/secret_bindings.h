@@ -12,11 +12,13 @@
 /* For secrets without a service. */
 #define SECRET_BINDINGS_PREFIX "bawn-"
 #define SECRET_BINDINGS_LENGTH 40
+/* The scope of one that a login in the guest made (logins.h). */
+#define SECRET_BINDINGS_LOGIN "login"
 
 /*
  * Of checked stores (secret_store.h) and services. session: [{"name",
  * "value"}], or NULL. Each binding is {"name", "scope" ("global", "sandbox",
- * "session"), "placeholder" (null: none yet), "value" | "command" with
+ * "session", "login"), "placeholder" (null: none yet), "value" | "command" with
  * "cache_s", "hosts", "headers", "query", "methods", "paths", "variables",
  * "plain_http"}. What has neither a service nor hosts and headers of its own
  * is left out.

@@ -8,10 +8,11 @@
  *   {"version": 1, "secrets": [{"name", "value" | "command",
  *      "cache_s"?, "set" (seconds), "hosts"?, "headers"?, "variables"?,
  *      "repos"?, "plain_http"?}],
- *    "placeholders": {NAME: TEXT}, "repos"?: [OWNER/NAME]}
+ *    "placeholders": {NAME: TEXT}, "repos"?: [OWNER/NAME], "logins"?: {...}}
  * What a service of that name says is used for what is left out. Placeholders
  * are what a guest gets instead; "repos" are those of the workspace, for
- * secrets that name none. Only a sandbox's file has these two.
+ * secrets that name none; "logins" are in logins.h. Only a sandbox's file has
+ * these three.
  */
 #pragma once
 

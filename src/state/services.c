@@ -157,19 +157,22 @@ static int check_headers(json_t *list, struct error *err)
 static int check_service(json_t *service, struct error *err)
 {
 	json_t *hosts, *headers, *variables, *placeholder;
-	json_t *lists[5] = { NULL };
-	static const char *const names[] = { "query", "methods", "paths",
-					     "repo_paths", "agents" };
+	json_t *lists[7] = { NULL };
+	static const char *const names[] = {
+		"query",  "methods",         "paths",          "repo_paths",
+		"agents", SERVICE_ENDPOINTS, SERVICE_CALLBACKS
+	};
 	const char *name;
 	json_error_t why;
 
 	if (json_unpack_ex(service, &why, JSON_STRICT,
-			   "{s:s, s:o, s:o, s:o, s:o, s?o, s?o, s?o, s?o, s?o}",
+			   "{s:s, s:o, s:o, s:o, s:o, s?o, s?o, s?o, s?o, s?o, "
+			   "s?o, s?o}",
 			   "name", &name, "hosts", &hosts, "headers", &headers,
 			   "variables", &variables, "placeholder", &placeholder,
 			   names[0], &lists[0], names[1], &lists[1], names[2],
-			   &lists[2], names[3], &lists[3], names[4],
-			   &lists[4]) < 0)
+			   &lists[2], names[3], &lists[3], names[4], &lists[4],
+			   names[5], &lists[5], names[6], &lists[6]) < 0)
 		return error_set(err, 0, "service: %s", why.text);
 	if (service_check_name(name, err) < 0 ||
 	    service_check_texts(hosts, "hosts", err) < 0 ||

@@ -7,18 +7,25 @@
  *   "headers": [{"name", "format", "hosts"?}],
  *   "variables": [of the environment], "placeholder": {"prefix", "length"},
  *   "agents"? (whose key it is), "query"?, "methods"?, "paths"?,
- *   "repo_paths"?: [texts]}]}
+ *   "repo_paths"?, "token_endpoints"?,
+ *   "callback_ports"?: [texts]}]}
  *
  * A format has one %s, or base64(...) with one %s in it. Header, query,
  * methods and paths say where the key may stand; "repo_paths" have an
- * OWNER/NAME for their %s. Users add files of the same form in services.d of
- * the config folder: a name that is there already is replaced.
+ * OWNER/NAME for their %s. "token_endpoints" are the HOST/PATH where logins get
+ * and renew tokens (logins.h),
+ * "callback_ports" where a browser comes back to. Users add files of the same
+ * form in services.d of the config folder: a name that is there already is
+ * replaced.
  */
 #pragma once
 
 #include <jansson.h>
 #include <stdbool.h>
 #include <stddef.h>
+
+#define SERVICE_ENDPOINTS "token_endpoints"
+#define SERVICE_CALLBACKS "callback_ports"
 
 struct error;
 

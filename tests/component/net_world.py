@@ -116,6 +116,7 @@ class Net:
         self.settings.update(settings)
         self.trust = None       # a file in the place of the host's certificates
         self.secrets = None     # a list, as bawn-keys tells it; None: there is none
+        self.logins = []        # beside them
         self.packets = []
         self.started = False
         self.host_end, self.guest_end = socket.socketpair()
@@ -206,7 +207,7 @@ class Net:
 
     def send_secrets(self, secrets):
         """The whole list, in bawn-keys' place."""
-        fd = memfd(json.dumps({"secrets": secrets}))
+        fd = memfd(json.dumps({"secrets": secrets, "logins": self.logins}))
         socket.send_fds(self.keys, [b'{"op": "secrets"}'], [fd])
         os.close(fd)
 

@@ -14,7 +14,11 @@ WAIT_SECONDS = 15
 SERVICES = {"services": [{
     "name": "testy", "hosts": ["good.test"],
     "headers": [{"name": "x-key", "format": "%s"}], "variables": ["TESTY_KEY"],
-    "placeholder": {"prefix": "tk-", "length": 40}}]}
+    "placeholder": {"prefix": "tk-", "length": 40}}, {
+    "name": "logy", "hosts": ["good.test"], "agents": ["robot"],
+    "headers": [{"name": "authorization", "format": "Bearer %s"}], "variables": ["LOGY"],
+    "placeholder": {"prefix": "tk-", "length": 40},
+    "token_endpoints": ["good.test/token"]}]}
 
 
 def memfd(text):
@@ -32,7 +36,7 @@ def pair():
 
 
 class Keys:
-    def __init__(self, folder, runner=False):
+    def __init__(self, folder, runner=False, agent=""):
         self.folder = str(folder)
         os.makedirs(f"{self.folder}/secrets", mode=0o700, exist_ok=True)
         with open(f"{self.folder}/services.json", "w", encoding="ascii") as file:
@@ -43,7 +47,7 @@ class Keys:
         message = memfd(json.dumps({
             "store": f"{self.folder}/secrets", "scope": "0a1b",
             "services": f"{self.folder}/services.json",
-            "services_d": f"{self.folder}/services.d"}))
+            "services_d": f"{self.folder}/services.d", "agent": agent}))
         fds = [message, control.fileno()] + ([theirs.fileno()] if runner else [])
         moves = " ".join(f"{4 + i}<&{fd}" for i, fd in enumerate(fds))
         closes = " ".join(f"{fd}<&-" for fd in fds if fd > 6)
@@ -84,7 +88,8 @@ class Keys:
             file.seek(0)
             with pytest.raises(OSError):
                 os.write(file.fileno(), b"x")
-            found = json.loads(file.read())["secrets"]
+            whole = json.loads(file.read())
+        self.logins, found = whole["logins"], whole["secrets"]
         self.net.send(json.dumps({"op": "taken", **({"error": error} if error else {})}).encode())
         return {one["name"]: one for one in found}
 
@@ -208,3 +213,54 @@ def test_it_may_not_do_more_than_it_needs(start, tmp_path):
     assert facts["Seccomp"].strip() == "2" and facts["NoNewPrivs"].strip() == "1"
     assert int(facts["CapEff"], 16) == 0
     keys.process.send_signal(signal.SIGKILL)
+
+
+def token(field, letter):
+    return {"field": field, "value": letter * 40, "placeholder": letter * 4 + "p" * 36}
+
+
+def send_tokens(keys, tokens, service="logy"):
+    fd = memfd(json.dumps(tokens))
+    socket.send_fds(keys.net, [json.dumps({"op": "tokens", "service": service}).encode()], [fd])
+    os.close(fd)
+
+
+def test_tokens_of_a_login_are_kept_and_bound(start, tmp_path):
+    keys = ready(start, tmp_path, [], agent="robot")
+    keys.use_net()
+    assert keys.listed() == {}
+    assert keys.logins == [{"name": "logy", "endpoints": ["good.test/token"], "tokens": []}]
+    send_tokens(keys, [token("access_token", "a"), token("refresh_token", "r")])
+    one = keys.listed()["logy"]
+    assert one["value"] == "a" * 40 and one["placeholder"] == "aaaa" + "p" * 36
+    assert {t["field"]: t["value"] for t in keys.logins[0]["tokens"]} == {
+        "access_token": "a" * 40, "refresh_token": "r" * 40}
+    # one that is not renewed stays
+    send_tokens(keys, [token("access_token", "b")])
+    assert keys.listed()["logy"]["value"] == "b" * 40
+    assert len(keys.logins[0]["tokens"]) == 2
+    path = f"{keys.folder}/secrets/0a1b.json"
+    assert os.stat(path).st_mode & 0o777 == 0o600
+    keys.process.kill()
+    keys.process.wait()
+    # it is there again after a crash, also for who is no such agent
+    again = start()
+    again.packet("ready")
+    again.use_net()
+    assert again.listed()["logy"]["value"] == "b" * 40
+    assert "a" * 40 not in again.stderr()
+
+
+@pytest.mark.parametrize("tokens, service", [
+    ([], "logy"), ([{"field": "access_token"}], "logy"), ([token("other", "a")], "logy"),
+    ([{**token("access_token", "a"), "value": "a" * 41}], "logy"),
+    ([{**token("access_token", "a"), "value": "a b" * 20}], "logy"),
+    ([token("access_token", "a")], "testy"), ([token("access_token", "a")], "none"),
+    ({"access_token": "a"}, "logy")])
+def test_what_are_no_tokens_is_not_kept(start, tmp_path, tokens, service):
+    keys = ready(start, tmp_path, [], agent="robot")
+    keys.use_net()
+    keys.listed()
+    send_tokens(keys, tokens, service)
+    assert keys.listed() == {} and keys.logins[0]["tokens"] == []
+    assert "are lost" in keys.stderr()

@@ -20,7 +20,12 @@ SERVICE = {"services": [{
     "name": "testy", "agents": ["shell"], "hosts": ["good.test"],
     "headers": [{"name": "x-key", "format": "%s"},
                 {"name": "authorization", "format": "Bearer %s"}],
-    "variables": ["TESTY_KEY"], "placeholder": {"prefix": "tk-", "length": 40}}]}
+    "variables": ["TESTY_KEY"], "placeholder": {"prefix": "tk-", "length": 40}}, {
+    "name": "logy", "hosts": ["login.test"],
+    "headers": [{"name": "authorization", "format": "Bearer %s"}], "variables": [],
+    "placeholder": {"prefix": "lt-", "length": 40}, "token_endpoints": ["login.test/token"]}]}
+LOGIN = "203.0.113.11"
+TOKEN, RENEWS = ("lt-" + secrets.token_hex(24) for _ in range(2))
 
 
 def echo(seen):
@@ -37,18 +42,55 @@ def echo(seen):
     return speak
 
 
+def login_site(seen):
+    """A token endpoint; everything else is sent back."""
+    plain = echo(seen)
+
+    class Once:
+        """Gives the head that was read to who reads it again."""
+
+        def __init__(self, connection, head):
+            self.connection, self.head = connection, head.encode()
+
+        def recv(self, _):
+            head, self.head = self.head, b""
+            return head
+
+        def sendall(self, data):
+            self.connection.sendall(data)
+
+    def speak(connection):
+        while True:
+            head = read_head(connection)
+            if not head:
+                return
+            if not head.startswith("POST /token"):
+                plain(Once(connection, head))
+                continue
+            body = json.dumps({"access_token": TOKEN, "refresh_token": RENEWS,
+                               "token_type": "bearer"}).encode()
+            connection.sendall(b"HTTP/1.1 200 OK\r\nContent-Type: application/json\r\n"
+                               b"Content-Length: %d\r\n\r\n%s" % (len(body), body))
+    return speak
+
+
 @pytest.fixture(scope="module")
 def host(tmp_path_factory):
     folder = tmp_path_factory.mktemp("nethost")
     one = Host(folder)
     if one.why:
         pytest.skip(f"no namespaces for a host of its own: {one.why}")
-    one.write("hosts", f"127.0.0.1 localhost\n{GOOD} good.test other.test\n")
+    one.write("hosts", f"127.0.0.1 localhost\n{GOOD} good.test other.test\n"
+              f"{LOGIN} login.test\n")
     one.seen = []
     one.serve(GOOD, 443, echo(one.seen), make_certificate(folder, "good.test"))
     one.serve(GOOD, 80, echo(one.seen))
-    with open(f"{folder}/good.test.crt", encoding="ascii") as file:
-        one.write("authorities", file.read())
+    one.serve(LOGIN, 443, login_site(one.seen), make_certificate(folder, "login.test"))
+    trusted = ""
+    for name in ("good.test", "login.test"):
+        with open(f"{folder}/{name}.crt", encoding="ascii") as file:
+            trusted += file.read()
+    one.write("authorities", trusted)
     yield one
     one.close()
 
@@ -262,3 +304,39 @@ def test_a_key_for_plain_http_and_a_small_guest(net, host):
         assert host.seen and not any(KEY in head for head in host.seen)
     finally:
         net.rm(name)
+
+
+@pytest.mark.seconds(400)
+def test_a_login_inside_gets_placeholders(net, base, host):
+    """Rows: C3, C6. From the token endpoint to the next request."""
+    rules(net, base, "allow good.test\nallow login.test\n")
+    waits = net.popen("secret", "login", "logy", "--sandbox", base, "--port", "14550",
+                      stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    try:
+        assert "log in to logy" in waits.stderr.readline()
+        # the browser comes back to the agent's own port
+        net("exec", "-d", base, "python3", "-c", "import socket\n"
+            "one = socket.create_server(('127.0.0.1', 14550))\n"
+            "while True:\n    end = one.accept()[0]\n    end.sendall(b'back')\n    end.close()")
+        curl = [*net.prefix("/"), "curl", "-s", "--http0.9", "--max-time", "20",
+                "http://127.0.0.1:14550/"]
+        wait(lambda: subprocess.run(curl, capture_output=True, check=False).stdout == b"back",
+             60, "the callback port")
+        got = json.loads(net("exec", base, "sh", "-c",
+                             f"{CURL} -d grant_type=code https://login.test/token",
+                             timeout=120).out)
+        assert waits.wait(60) == 0 and waits.stdout.read() == "logy\n"
+    finally:
+        waits.kill()
+        waits.communicate()
+    assert got["access_token"].startswith("lt-") and len(got["access_token"]) == len(TOKEN)
+    assert TOKEN not in str(got) and RENEWS not in str(got)
+    # the port is closed with the login
+    assert subprocess.run(curl, capture_output=True, check=False).stdout == b""
+    out = net("exec", base, "sh", "-c", f"{CURL} -H 'Authorization: Bearer "
+              f"{got['access_token']}' https://login.test/api", timeout=120).out
+    assert f"Bearer {TOKEN}" in host.seen[-1] and TOKEN not in out
+    shown = net("secret", "ls", "--sandbox", base).out
+    assert "logy" in shown and TOKEN not in shown
+    net("secret", "rm", "logy", "--sandbox", base)
+    assert net.raw("secret", "rm", "logy", "--sandbox", base).code == 1

@@ -1,0 +1,132 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * logins.c - services where a guest may log in, and the tokens of its logins
+ */
+#include "net/logins.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/buffer.h"
+#include "base/error.h"
+#include "base/mem.h"
+#include "base/own.h"
+#include "base/secret.h"
+#include "net/mask.h"
+#include "policy/policy.h"
+#include "wire/token_body.h"
+
+#define RULES_MAX 65536
+
+static int refuse(struct error *err, const char *what)
+{
+	return error_set(err, 0, "logins: %s", what);
+}
+
+static struct policy *compile(const struct buffer *text, struct error *err)
+{
+	struct policy_source source = { .scope = POLICY_GLOBAL,
+					.name = "logins",
+					.text = (const char *)text->data,
+					.len = text->len };
+
+	return policy_compile(&source, 1, err);
+}
+
+static int read_endpoints(const json_t *list, struct login *login,
+			  struct error *err)
+{
+	AUTO_BUFFER struct buffer hosts = BUFFER_INIT(RULES_MAX);
+	AUTO_BUFFER struct buffer where = BUFFER_INIT(RULES_MAX);
+	json_t *item;
+	size_t i;
+
+	json_array_foreach(list, i, item)
+	{
+		const char *text = json_string_value(item);
+		const char *slash = text ? strchr(text, '/') : NULL;
+
+		/* One word, or it would be more than one in a rule. */
+		if (!slash || slash == text || strpbrk(text, " \t\r\n#*,") ||
+		    buffer_printf(&hosts, "allow %.*s\n", (int)(slash - text),
+				  text) < 0 ||
+		    buffer_printf(&where, "allow POST %s\n", text) < 0)
+			return refuse(err, "an endpoint is malformed");
+	}
+	if (!hosts.len)
+		return refuse(err, "no endpoint");
+	login->hosts = compile(&hosts, err);
+	login->where = login->hosts ? compile(&where, err) : NULL;
+	return login->where ? 0 : -1;
+}
+
+static int read_token(json_t *json, struct login *login, struct error *err)
+{
+	struct login_token *token = &login->tokens[login->count];
+	const char *field, *placeholder, *value;
+	size_t len;
+
+	if (login->count == LOGIN_TOKENS_MAX ||
+	    json_unpack_ex(json, NULL, JSON_STRICT, "{s:s, s:s, s:s}", "field",
+			   &field, "placeholder", &placeholder, "value",
+			   &value) < 0 ||
+	    strlen(value) != strlen(placeholder) ||
+	    !token_is_plain(span_of(value)) ||
+	    !token_is_plain(span_of(placeholder)))
+		return refuse(err, "a token is malformed");
+	len = strlen(value);
+	login->count++;
+	token->field = xstrdup(field);
+	token->placeholder = xstrdup(placeholder);
+	token->value = secret_new(value, len, err);
+	token->forms = token->value ? mask_forms_new(value, len, err) : NULL;
+	return token->forms ? 0 : -1;
+}
+
+int login_read(json_t *json, struct login *login, struct error *err)
+{
+	json_t *endpoints, *tokens, *item;
+	const char *name;
+	size_t i;
+
+	if (json_unpack_ex(json, NULL, JSON_STRICT, "{s:s, s:o, s:o}", "name",
+			   &name, "endpoints", &endpoints, "tokens",
+			   &tokens) < 0 ||
+	    !json_is_array(tokens))
+		return refuse(err, "an entry is malformed");
+	login->name = xstrdup(name);
+	if (read_endpoints(endpoints, login, err) < 0)
+		return -1;
+	json_array_foreach(tokens, i, item)
+	{
+		if (read_token(item, login, err) < 0)
+			return -1;
+	}
+	return 0;
+}
+
+void login_release(struct login *login)
+{
+	for (size_t i = 0; i < login->count; i++) {
+		free(login->tokens[i].field);
+		free(login->tokens[i].placeholder);
+		secret_free(login->tokens[i].value);
+		mask_forms_free(login->tokens[i].forms);
+	}
+	free(login->name);
+	policy_free(login->hosts);
+	policy_free(login->where);
+}
+
+bool login_has_host(const struct login *login, const char *name, uint16_t port)
+{
+	return policy_decide_name(login->hosts, name, port).answer ==
+	       POLICY_ALLOW;
+}
+
+bool login_has_request(const struct login *login,
+		       const struct policy_request *request)
+{
+	return policy_decide_request(login->where, request).answer ==
+	       POLICY_ALLOW;
+}

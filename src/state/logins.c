@@ -1,0 +1,171 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * logins.c - tokens of logins that a guest made, kept on the host
+ */
+#include "state/logins.h"
+
+#include <string.h>
+#include <time.h>
+
+#include "base/error.h"
+#include "base/own.h"
+#include "state/services.h"
+
+static const char *const fields[] = { LOGIN_ACCESS, "refresh_token",
+				      "id_token" };
+
+static bool is_field(const char *name)
+{
+	for (size_t i = 0; i < ARRAY_SIZE(fields); i++) {
+		if (strcmp(name, fields[i]) == 0)
+			return true;
+	}
+	return false;
+}
+
+static bool is_token(const char *text)
+{
+	size_t len = strlen(text);
+
+	for (size_t i = 0; i < len; i++) {
+		if (text[i] <= ' ' || text[i] > '~')
+			return false;
+	}
+	return len >= LOGIN_TOKEN_MIN && len <= LOGIN_TOKEN_MAX;
+}
+
+static bool is_pair(json_t *pair)
+{
+	const char *value, *placeholder;
+
+	/* Of one length: bodies must not change theirs. */
+	return json_unpack_ex(pair, NULL, JSON_STRICT, "{s:s, s:s}", "value",
+			      &value, "placeholder", &placeholder) == 0 &&
+	       is_token(value) && is_token(placeholder) &&
+	       strlen(value) == strlen(placeholder) &&
+	       strcmp(value, placeholder) != 0;
+}
+
+int logins_check(json_t *logins, struct error *err)
+{
+	const char *name, *field;
+	json_t *login, *tokens, *pair;
+	json_int_t set;
+
+	if (!json_is_object(logins) || json_object_size(logins) > SERVICES_MAX)
+		return error_set(err, 0, "logins");
+	json_object_foreach(logins, name, login)
+	{
+		if (service_check_name(name, err) < 0 ||
+		    json_unpack_ex(login, NULL, JSON_STRICT, "{s:I, s:o}",
+				   "set", &set, "tokens", &tokens) < 0 ||
+		    !json_is_object(tokens))
+			return error_set(err, 0, "a login");
+		json_object_foreach(tokens, field, pair)
+		{
+			if (!is_field(field) || !is_pair(pair))
+				return error_set(err, 0, "a token");
+		}
+	}
+	return 0;
+}
+
+static json_t *login_of(const json_t *own, const char *service)
+{
+	return json_object_get(json_object_get(own, "logins"), service);
+}
+
+static json_t *tokens_of(const json_t *login)
+{
+	json_t *list = json_array(), *pair;
+	const char *field;
+
+	json_object_foreach(json_object_get(login, "tokens"), field, pair)
+		json_array_append_new(
+			list,
+			json_pack("{s:s, s:O, s:O}", "field", field,
+				  "placeholder",
+				  json_object_get(pair, "placeholder"), "value",
+				  json_object_get(pair, "value")));
+	return list;
+}
+
+json_t *logins_for(const json_t *services, const json_t *own, const char *agent)
+{
+	json_t *list = json_array(), *service;
+	size_t i;
+
+	json_array_foreach(services, i, service)
+	{
+		json_t *endpoints = json_object_get(service, SERVICE_ENDPOINTS);
+		const char *name =
+			json_string_value(json_object_get(service, "name"));
+		json_t *login = login_of(own, name);
+
+		if (!json_array_size(endpoints) ||
+		    (!login && !(agent && services_has_agent(service, agent))))
+			continue;
+		json_array_append_new(list,
+				      json_pack("{s:s, s:O, s:o}", "name", name,
+						"endpoints", endpoints,
+						"tokens", tokens_of(login)));
+	}
+	return list;
+}
+
+int logins_expect(json_t *own, const char *service)
+{
+	json_t *logins = json_object_get(own, "logins");
+
+	if (!logins) {
+		logins = json_object();
+		json_object_set_new(own, "logins", logins);
+	}
+	if (json_object_get(logins, service))
+		return 0;
+	json_object_set_new(logins, service,
+			    json_pack("{s:I, s:{}}", "set",
+				      (json_int_t)time(NULL), "tokens"));
+	return 1;
+}
+
+int logins_put(json_t *own, const json_t *services, const char *service,
+	       const json_t *tokens, struct error *err)
+{
+	const json_t *known = services_find(services, service);
+	json_t *login, *item;
+	size_t i;
+
+	if (!json_array_size(json_object_get(known, SERVICE_ENDPOINTS)) ||
+	    !json_array_size(tokens) ||
+	    json_array_size(tokens) > ARRAY_SIZE(fields))
+		return error_set(err, 0, "tokens of no login");
+	logins_expect(own, service);
+	login = login_of(own, service);
+	json_object_set_new(login, "set", json_integer(time(NULL)));
+	json_array_foreach(tokens, i, item)
+	{
+		const char *field, *placeholder, *value;
+		json_t *pair;
+
+		if (json_unpack_ex(item, NULL, JSON_STRICT, "{s:s, s:s, s:s}",
+				   "field", &field, "placeholder", &placeholder,
+				   "value", &value) < 0)
+			return error_set(err, 0, "a token is malformed");
+		pair = json_pack("{s:s, s:s}", "value", value, "placeholder",
+				 placeholder);
+		json_object_set_new(json_object_get(login, "tokens"), field,
+				    pair);
+	}
+	return logins_check(json_object_get(own, "logins"), err);
+}
+
+int logins_remove(json_t *own, const char *service)
+{
+	json_t *logins = json_object_get(own, "logins");
+	int there = json_object_del(logins, service) == 0;
+
+	if (!json_object_size(logins))
+		json_object_del(own, "logins");
+	return there;
+}
