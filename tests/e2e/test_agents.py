@@ -4,10 +4,16 @@
 Both are in one template, made from a file of the user's as anybody could write
 it: the agents' programs come from the npm registry that npm knows here.
 """
+import base64
+import hashlib
+import http.server
+import io
 import json
 import os
 import secrets
 import subprocess
+import tarfile
+import threading
 
 import pytest
 
@@ -148,6 +154,74 @@ def test_codex_works_and_never_has_the_key(net, host):
     assert asked and all(head.get("authorization") == f"Bearer {key}" for head in asked)
     assert key not in done.out
     check_nowhere(net, "t-codex", key)
+
+
+class Npm(http.server.ThreadingHTTPServer):
+    """A registry with one package, a script."""
+
+    daemon_threads = True
+
+    def __init__(self, script):
+        super().__init__(("127.0.0.1", 0), NpmHandler)
+        self.url = f"http://127.0.0.1:{self.server_port}"
+        self.tarball = io.BytesIO()
+        with tarfile.open(fileobj=self.tarball, mode="w:gz") as tar:
+            info = tarfile.TarInfo("package/run")
+            info.size = len(script)
+            tar.addfile(info, io.BytesIO(script))
+        digest = base64.b64encode(hashlib.sha512(self.tarball.getvalue()).digest()).decode()
+        self.manifest = {"name": "small", "version": "1.0.0", "dist": {
+            "tarball": f"{self.url}/x.tgz", "integrity": f"sha512-{digest}"}}
+        threading.Thread(target=self.serve_forever, args=(0.05,), daemon=True).start()
+
+
+class NpmHandler(http.server.BaseHTTPRequestHandler):
+    def log_message(self, *_):
+        pass
+
+    def do_GET(self):
+        self.send_response(200)
+        self.end_headers()
+        self.wfile.write(self.server.tarball.getvalue() if self.path == "/x.tgz"
+                         else json.dumps(self.server.manifest).encode())
+
+
+@pytest.mark.seconds(400)
+@pytest.mark.parametrize("word, works", [("broken", False), ("fine", True)])
+def test_a_new_template_is_tried_once(bawn, word, works):
+    """A package, a template and an agent of the user's own."""
+    config = {f"templates/{word}.ini": f"""
+builder = npm
+from = tiny
+npm = small latest
+take = package/run usr/lib/small/run
+link = usr/lib/small/run bin/small
+check = small --version
+""", f"agents.d/{word}.json": json.dumps({"agents": [{
+        "name": word, "template": word, "interactive": ["small", "-y"], "once": ["small"],
+        "output": "text", "variables": [], "environment": {"MINE": "1"}}]})}
+    for name, text in config.items():
+        os.makedirs(os.path.dirname(f"{bawn.home}/config/{name}"), exist_ok=True)
+        with open(f"{bawn.home}/config/{name}", "w", encoding="ascii") as file:
+            file.write(text)
+    script = f"#!/bin/sh\necho {word}\n" + ("" if works else "exit 3\n")
+    mine = bawn.with_env(npm_config_registry=Npm(script.encode()).url)
+    try:
+        done = mine.raw("run", "--name", "t-small", "-m", "256M", "--cpus", "1", word, ".",
+                        timeout=170)
+        if works:
+            assert done.code == 0 and done.out == "fine\n", done
+            assert bawn("exec", "t-small", "sh", "-c", "echo $MINE").out == "1\n"
+        else:
+            assert done.code == 125, done
+            assert "`small --version` does not work in it: broken" in done.err
+        assert ("t-small" in bawn.names()) == works
+        assert os.path.exists(f"{bawn.home}/data/templates/.check-{word}") != works
+    finally:
+        bawn.rm("t-small")
+        bawn.raw("template", "rm", word)
+        for name in config:
+            os.unlink(f"{bawn.home}/config/{name}")
 
 
 @SLOW
