@@ -23,6 +23,7 @@
 #include "cli/policy_say.h"
 #include "cli/progress_view.h"
 #include "cli/proxy_file.h"
+#include "cli/ready.h"
 #include "cli/removal.h"
 #include "cli/request.h"
 #include "cli/run_options.h"
@@ -283,6 +284,25 @@ static int create(const struct options *options, struct error *err)
 	    start_ready(&ready, START_WAIT, &start, err) < 0)
 		return -1;
 	printf("%s\n", ready.sandbox.record.name);
+	return 0;
+}
+
+int ready_make(const struct options *options, struct sandbox *sandbox,
+	       json_t **keys, bool *ran_before, struct error *err)
+{
+	AUTO_READY struct ready ready = READY_INIT;
+	AUTO_START struct start start = START_INIT;
+
+	if (get_ready(options, &ready, err) < 0)
+		return -1;
+	say_what_is_added(&ready);
+	if (say_policy(&ready, err) < 0 || clone_ready(&ready, err) < 0 ||
+	    start_ready(&ready, START_WAIT, &start, err) < 0)
+		return -1;
+	*ran_before = start.joined;
+	*keys = TAKE_PTR(ready.keys);
+	*sandbox = ready.sandbox;
+	ready.sandbox = SANDBOX_INIT;
 	return 0;
 }
 

@@ -71,6 +71,7 @@ static char *workspace_folder(const struct sandbox *sandbox)
 	return path;
 }
 
+/* result NULL: opens it, and leaves its frames to the caller. */
 static int run(const struct sandbox *sandbox, struct start *start,
 	       struct client_request *request, const struct session_wish *wish,
 	       struct client_result *result, struct client_refusal *refusal,
@@ -96,7 +97,21 @@ static int run(const struct sandbox *sandbox, struct start *start,
 	request->ask = request->main ? wish->ask : NULL;
 	request->lock = &start->lock;
 	request->turn = &start->turn;
+	if (!result)
+		return client_open(&start->control, request, refusal, err);
 	return client_exec(&start->control, request, result, refusal, err);
+}
+
+int session_open(const struct sandbox *sandbox, struct start *start,
+		 const char *const *argv, const struct session_wish *wish,
+		 struct error *err)
+{
+	struct client_request request = { .argv = argv };
+	struct client_refusal refusal;
+
+	if (run(sandbox, start, &request, wish, NULL, &refusal, err) < 0)
+		return refused(argv[0], wish, &refusal, err);
+	return 0;
 }
 
 int session_exec(const struct sandbox *sandbox, struct start *start,

@@ -60,7 +60,7 @@ static int take_integrity(const char *text, char digest[DIGEST_NAME_MAX])
 		if (len <= strlen(prefix) ||
 		    strncmp(hash - strlen(prefix), prefix, strlen(prefix)) != 0)
 			continue;
-		if (base64_decode(hash, len - strlen(prefix), bytes,
+		if (base64_read(hash, len - strlen(prefix), bytes,
 				  sizeof(bytes)) != SHA512_BYTES)
 			return -1;
 		text_copy(digest, DIGEST_NAME_MAX, "sha512:");
