@@ -20,11 +20,16 @@
 #include "base/log.h"
 #include "base/mem.h"
 #include "base/own.h"
+#include "base/progress.h"
+#include "base/text.h"
 #include "cli/agent_seed.h"
 #include "cli/progress_view.h"
+#include "cli/relay.h"
+#include "cli/session.h"
 #include "cli/store.h"
 #include "cli/stream.h"
 #include "cli/variables.h"
+#include "provision/template_check.h"
 #include "state/agents.h"
 #include "state/digest.h"
 #include "state/paths.h"
@@ -231,6 +236,74 @@ int agent_setup(struct sandbox *sandbox, const json_t *keys, struct error *err)
 				    sandbox->record.agent);
 	return fileio_replace(sandbox->folder, NOTE_FILE, hex, strlen(hex),
 			      0600, 0, err);
+}
+
+/* ---- a new template ---- */
+
+struct last_line {
+	char text[200];
+	size_t len;
+	bool ended;
+};
+
+/* Keeps the last line, and shows nothing. */
+static long take_line(void *ctx, bool is_error, uint8_t *bytes, size_t len,
+		      struct error *err)
+{
+	struct last_line *line = ctx;
+
+	for (size_t i = 0; i < len; i++) {
+		if (bytes[i] == '\n') {
+			line->ended = true;
+			continue;
+		}
+		if (line->ended)
+			line->len = 0;
+		line->ended = false;
+		if (line->len < sizeof(line->text))
+			line->text[line->len++] = (char)bytes[i];
+	}
+	return 0;
+}
+
+bool agent_setup_is_untried(const struct sandbox *sandbox)
+{
+	AUTO_FREE char *command =
+		template_check_due(sandbox->record.template_name);
+
+	return command != NULL;
+}
+
+int agent_setup_try(struct sandbox *sandbox, struct error *err)
+{
+	const char *name = sandbox->record.template_name;
+	AUTO_FREE char *command = template_check_due(name);
+	const char *argv[] = { "sh", "-c", command, NULL };
+	struct last_line line = { .len = 0 };
+	struct relay_filter filter = { .take = take_line, .ctx = &line };
+	struct session_wish wish = { .folder = "/", .filter = &filter };
+	AUTO_START struct start start = START_INIT;
+	char shown[300];
+	int code;
+
+	if (!command)
+		return 0;
+	progress_step(progress_view(), "trying the new template");
+	if (start_sandbox(sandbox, NULL, START_WAIT, &start, err) < 0)
+		return -1;
+	code = session_exec(sandbox, &start, argv, &wish, err);
+	progress_done(progress_view());
+	if (code < 0)
+		return -1;
+	if (code == 0) {
+		template_check_done(name);
+		return 0;
+	}
+	text_printable(line.text, line.len, shown, sizeof(shown));
+	return error_set(err, 0,
+			 "template %s: `%s` does not work in it: %s (`bawn "
+			 "template rm %s` removes it)",
+			 name, command, line.len ? shown : "no word", name);
 }
 
 /* ---- keys ---- */

@@ -5,6 +5,7 @@
 #pragma once
 
 #include <jansson.h>
+#include <stdbool.h>
 
 struct error;
 struct sandbox;
@@ -18,5 +19,12 @@ int agent_setup(struct sandbox *sandbox, const json_t *keys, struct error *err);
 /* 1 when that has something to do, 0 when not, -1. */
 int agent_setup_is_due(const struct sandbox *sandbox, const json_t *keys,
 		       struct error *err);
+/*
+ * Where the template was made here and nobody has tried it: its command is run
+ * in this new sandbox, which is started and not locked. When that fails, the
+ * sandbox is of no use, and the caller removes it.
+ */
+bool agent_setup_is_untried(const struct sandbox *sandbox);
+int agent_setup_try(struct sandbox *sandbox, struct error *err);
 /* One line when the agent has no key at all. */
 void agent_setup_say_key(const struct sandbox *sandbox, const json_t *keys);

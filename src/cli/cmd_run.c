@@ -187,14 +187,21 @@ static int set_up_agent(struct ready *ready, struct error *err)
 {
 	AUTO_START struct start start = START_INIT;
 	int due = agent_setup_is_due(&ready->sandbox, ready->keys, err);
+	bool untried = ready->created.is_new &&
+		       agent_setup_is_untried(&ready->sandbox);
 
 	agent_setup_say_key(&ready->sandbox, ready->keys);
-	if (due <= 0)
+	if (due < 0 || (due == 0 && !untried))
 		return due;
 	if (start_ready(ready, START_WAIT, &start, err) < 0)
 		return -1;
 	start_release(&start);
 	start = START_INIT;
+	if (untried && agent_setup_try(&ready->sandbox, err) < 0) {
+		(void)removal_of(&ready->store, ready->sandbox.record.name,
+				 NULL);
+		return -1;
+	}
 	return agent_setup(&ready->sandbox, ready->keys, err);
 }
 

@@ -16,6 +16,7 @@
 #include "base/text.h"
 #include "oci/reference.h"
 #include "provision/template_build.h"
+#include "provision/template_check.h"
 #include "provision/template_ini.h"
 #include "provision/template_manifest.h"
 #include "provision/template_names.h"
@@ -349,6 +350,8 @@ static int make_locked(const char *name, enum template_place place,
 		result = template_store_begin(&making, &store, &build, err);
 		if (result == 0)
 			result = run_builder(&build, err);
+		if (result == 0)
+			result = template_check_owe(&store, name, ini, err);
 		if (result == 0)
 			result = template_store_finish(&making, err);
 		template_store_end(&making);
