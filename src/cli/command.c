@@ -59,6 +59,9 @@ const struct command *const command_rows[] = {
 	&command_rm,
 	&command_undo,
 	&command_prune,
+	&command_reset,
+	&command_top,
+	&command_mcp,
 	&command_template_ls,
 	&command_template_inspect,
 	&command_template_pull,
@@ -90,10 +93,7 @@ const struct command *const command_rows[] = {
 const struct command commands_later[] = {
 	LATER("init"),
 	LATER("loop"),
-	LATER("mcp"),
-	LATER("reset"),
 	LATER("save"),
-	LATER("top"),
 	LATER("template build"),
 	{ .name = NULL },
 };
