@@ -18,6 +18,7 @@
 #include "cli/authority.h"
 #include "cli/files_config.h"
 #include "cli/fork.h"
+#include "cli/idle.h"
 #include "cli/net_config.h"
 #include "cli/plan.h"
 #include "cli/store.h"
@@ -177,6 +178,7 @@ static int fill(const struct sandbox *sandbox, const struct plan *plan,
 	spec->gid = (gid_t)record->uid;
 	spec->remove_at_end = record->remove_at_end;
 	spec->agent_once = record->remove_at_end;
+	spec->idle_s = idle_load(sandbox->folder);
 	if (add_files(sandbox, plan, spec, err) < 0 ||
 	    add_net(sandbox, spec, err) < 0)
 		return -1;

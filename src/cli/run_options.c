@@ -80,7 +80,9 @@ const struct option_row run_options[] = {
 	{ "force", '\0', OPTION_FLAG, NULL, "share / or your home folder too",
 	  NULL, OPTION_HERE },
 	LATER("git-identity", '\0', OPTION_LIST),
-	LATER("idle", '\0', OPTION_LIST),
+	{ "idle", '\0', OPTION_VALUE, "TIME",
+	  "suspend it after so long without work (10m); 0: never", NULL,
+	  OPTION_HERE },
 	LATER("ssh-agent", '\0', OPTION_FLAG),
 	{ "mount-docker-socket", '\0', OPTION_FLAG, NULL,
 	  "the host's Docker socket is root on the host; every sandbox has a "

@@ -378,3 +378,12 @@ def test_cycles_leave_nothing_behind(lone):
         assert {path for path in again if "console.log" not in path} <= \
             {path for path in files if "console.log" not in path}
     assert grown < size + (64 << 20), (size, grown)
+
+
+def test_an_idle_sandbox_is_suspended_and_a_busy_one_is_not(bawn):
+    busy, idle = bawn.create("--idle", "2s"), bawn.create("--idle", "2s")
+    bawn("exec", "-d", "-u", "root", busy, "sh", "-c", "while :; do :; done")
+    value = remember(bawn, idle)
+    wait(lambda: bawn.status(idle) == "suspended", 60, "it is suspended")
+    assert bawn.status(busy) == "running"
+    assert recall(bawn, idle) == value
