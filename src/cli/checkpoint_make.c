@@ -167,6 +167,8 @@ static int take_files(const struct making *making, struct error *err)
 			return -1;
 	}
 	unlinkat(making->machine, SNAPSHOT_MAKING, AT_REMOVEDIR);
+	if (snapshot_complete(making->folder, err) < 0)
+		return -1;
 	if (renameat(making->sandbox->folder, CHECKPOINT_NODES, making->folder,
 		     CHECKPOINT_NODES) < 0 &&
 	    errno != ENOENT)

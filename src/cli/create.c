@@ -25,6 +25,7 @@
 #include "base/text.h"
 #include "cli/authority.h"
 #include "cli/changes.h"
+#include "cli/idle.h"
 #include "cli/image_command.h"
 #include "cli/plan.h"
 #include "cli/policy_set.h"
@@ -240,6 +241,9 @@ static int fill_folder(const struct sandbox *sandbox,
 	    keep_image(sandbox, request, plan, err) < 0 ||
 	    touch(sandbox->folder, STORE_FRESH_FILE, err) < 0 ||
 	    changes_begin(sandbox, err) < 0)
+		return -1;
+	if (request->idle_given &&
+	    idle_save(sandbox->folder, request->idle_s, err) < 0)
 		return -1;
 	if (json_object_size(variables) &&
 	    variables_save(sandbox->folder, variables, err) < 0)

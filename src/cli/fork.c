@@ -133,7 +133,7 @@ static int copy_settings(const struct sandbox *parent,
 			 const struct sandbox *child, struct error *err)
 {
 	static const char *const names[] = {
-		POLICY_SET_FILE, STORE_ENV_FILE, IMAGE_COMMAND_FILE,
+		POLICY_SET_FILE, STORE_ENV_FILE, IMAGE_COMMAND_FILE, "idle",
 		"net/ca.key",    "net/ca.crt",   "net/names",
 	};
 

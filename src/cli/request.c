@@ -11,6 +11,7 @@
 #include "base/error.h"
 #include "base/own.h"
 #include "base/text.h"
+#include "cli/idle.h"
 #include "cli/options.h"
 #include "cli/share_parse.h"
 #include "cli/store.h"
@@ -179,6 +180,17 @@ static int take_name(const struct options *options, struct request *request,
 	return 0;
 }
 
+static int take_idle(const struct options *options, struct request *request,
+		     struct error *err)
+{
+	const char *text = options_value(options, "idle");
+
+	request->idle_given = text != NULL;
+	if (!text || idle_parse(text, &request->idle_s, err) == 0)
+		return 0;
+	return options_usage(err, "--idle %s", err->text);
+}
+
 static int take_template(const struct options *options, struct request *request,
 			 struct error *err)
 {
@@ -220,7 +232,8 @@ int request_parse(const struct options *options, const struct store *store,
 	request->agents = agents_load(err);
 	if (!request->agents)
 		return -1;
-	if (take_template(options, request, err) < 0)
+	if (take_template(options, request, err) < 0 ||
+	    take_idle(options, request, err) < 0)
 		return -1;
 	request->cold = options_flag(options, "cold");
 	request->remove_at_end = options_flag(options, "rm");

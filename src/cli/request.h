@@ -42,6 +42,8 @@ struct request {
 	unsigned cpus, memory_mib; /* 0: not given */
 	uint64_t disk_bytes;       /* 0: not given */
 	bool cold, remove_at_end;
+	bool idle_given;
+	uint32_t idle_s;
 	const char *preset;         /* --policy; NULL: not given */
 	struct rule_words rules;    /* --allow, --deny, --inspect; owned */
 	struct port_list ports;     /* host 0: any that is free */

@@ -86,7 +86,9 @@ const struct option_row run_options[] = {
 	  "let it sign with keys of your ssh-agent: comment, SHA256:... or a "
 	  ".pub file",
 	  NULL, OPTION_HERE },
-	LATER("idle", '\0', OPTION_LIST),
+	{ "idle", '\0', OPTION_VALUE, "TIME",
+	  "suspend it after so long without work (10m); 0: never", NULL,
+	  OPTION_HERE },
 	{ "mount-docker-socket", '\0', OPTION_FLAG, NULL,
 	  "the host's Docker socket is root on the host; every sandbox has a "
 	  "Docker of its own",

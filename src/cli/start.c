@@ -31,6 +31,7 @@
 #define ATTEMPTS 5
 #define CONNECT_TRIES 200
 #define ENDING_TRIES 3000
+#define RESUME_END_TRIES 300
 
 void start_release(struct start *start)
 {
@@ -146,11 +147,18 @@ static int launch_resumed(struct sandbox *sandbox, struct plan *plan,
 			  enum start_wait wait, struct start *start,
 			  struct error *err)
 {
+	struct timespec nap = { .tv_nsec = 10000000 };
+
 	if (resume_begin(sandbox, plan, err) < 0)
 		return -1;
 	if (launch(sandbox, plan, wait, start, err) == 0) {
 		resume_done(sandbox, plan);
 		return 0;
+	}
+	for (int i = 0; plan->resume.found && i < RESUME_END_TRIES; i++) {
+		if (!alive(sandbox))
+			break;
+		nanosleep(&nap, NULL);
 	}
 	if (!plan->resume.found || err->code == EWOULDBLOCK || alive(sandbox))
 		return -1;

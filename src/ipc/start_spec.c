@@ -89,6 +89,7 @@ static const struct field fields[] = {
 	FIELD(net, FIELD_TEXT_NULL),
 	FIELD(key, FIELD_TEXT_NULL),
 	FIELD(sessions, FIELD_TEXT_NULL),
+	NUMBER(idle_s, 0, UINT32_MAX / 1000),
 	FIELD(consume, FIELD_FLAG),
 	FIELD(authority, FIELD_TEXT_NULL),
 	FIELD(git, FIELD_TEXT_NULL),

@@ -71,6 +71,7 @@ struct start_spec {
 	char *key; /* 64 hex digits: of snapshots that this machine makes, as
 		      snapshot.h says; NULL for MAKE_WARM */
 	char *sessions;  /* JSON array of a snapshot's sessions; or NULL */
+	unsigned idle_s; /* suspended after so long without work; 0: never */
 	bool consume;    /* RESTORE: machine/suspended is this one's, and over
 			    as soon as the machine runs */
 	char *authority; /* PEM of the sandbox's authority, for the guest; or

@@ -69,6 +69,11 @@ int snapshot_note(int fd, struct snapshot_file *file, struct error *err);
  */
 int snapshot_load(int folder, const char *key, struct snapshot *snapshot,
 		  struct error *err);
+/*
+ * Completes the manifest of a checkpoint in a folder that nobody else writes
+ * to: files and sums as they are now. All of it is on the disk then.
+ */
+int snapshot_complete(int folder, struct error *err);
 /* Sums of a whole file, holes skipped: 16 hex digits, and fast. */
 int snapshot_sum(int fd, char sum[65], struct error *err);
 

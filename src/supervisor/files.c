@@ -152,7 +152,8 @@ static int open_empty_ram(const struct start_spec *spec, struct files *files,
  * machine/ may have been a stranger's: a link in the snapshot's place could
  * lead to another sandbox's memory.
  */
-static int open_suspended(struct files *files, struct error *err)
+static int open_suspended(const struct start_spec *spec, struct files *files,
+			  struct error *err)
 {
 	AUTO_CLOSE int folder =
 		openat(files->folder, SNAPSHOT_SUSPENDED,
@@ -172,7 +173,9 @@ static int open_suspended(struct files *files, struct error *err)
 			       O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
 		if (*rows[i].fd < 0 || fstat(*rows[i].fd, &st) < 0)
 			return error_set(err, errno, "%s", rows[i].name);
-		if (!S_ISREG(st.st_mode) || st.st_nlink != 1)
+		/* Ours, or root's who sealed it for a checkpoint. */
+		if (!S_ISREG(st.st_mode) ||
+		    (st.st_uid != spec->uid && st.st_uid != geteuid()))
 			return error_set(err, 0, "%s: not a file of its own",
 					 rows[i].name);
 	}
@@ -189,7 +192,7 @@ static int open_memory(const struct start_spec *spec, struct files *files,
 	if (spec->goal == START_COLD)
 		return open_empty_ram(spec, files, err);
 	if (spec->consume)
-		return open_suspended(files, err);
+		return open_suspended(spec, files, err);
 	if (open_into(&qemu->ram, spec->ram,
 		      (making ? O_RDWR : O_RDONLY) | make, err) < 0 ||
 	    /* QEMU opens it by descriptor, in exactly this mode. */

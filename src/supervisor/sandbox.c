@@ -125,6 +125,7 @@ void sandbox_awake(struct sandbox *sandbox)
 		return;
 	timer_stop(&sandbox->boot_timer);
 	set_life(sandbox, SANDBOX_RUNNING);
+	idle_start(sandbox);
 	/* Who waits comes before what is written down. */
 	requests_life_changed(sandbox);
 	save_state(sandbox);
@@ -349,6 +350,7 @@ void sandbox_gone(struct sandbox *sandbox, int status)
 	timer_stop(&sandbox->boot_timer);
 	timer_stop(&sandbox->stop_timer);
 	timer_stop(&sandbox->space_timer);
+	idle_stop(sandbox);
 	if (making && sandbox->image_written && !sandbox->failed)
 		keep_image(sandbox);
 	else if (!asked && !sandbox->failed)

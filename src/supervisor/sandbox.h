@@ -18,6 +18,7 @@
 #include "supervisor/console.h"
 #include "supervisor/files.h"
 #include "supervisor/guest_link.h"
+#include "supervisor/idle.h"
 #include "supervisor/launcher.h"
 #include "supervisor/phases.h"
 #include "supervisor/qemu.h"
@@ -71,6 +72,7 @@ struct sandbox {
 	struct sessions sessions;
 	struct clients clients;
 	struct saving saving;
+	struct idle idle;
 
 	uint8_t marker[MUX_MARKER_BYTES]; /* of this or the next epoch */
 	bool suspended;                   /* GONE, and its memory is kept */

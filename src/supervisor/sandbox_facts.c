@@ -123,6 +123,7 @@ static void on_guest_message(void *ctx, const struct message *message)
 		break;
 	case MESSAGE_STATS:
 		sandbox->stats = message->stats;
+		idle_on_stats(sandbox, &message->stats);
 		requests_stats_arrived(sandbox);
 		break;
 	default:
@@ -307,6 +308,7 @@ void sandbox_close(struct sandbox *sandbox)
 	timer_stop(&sandbox->stop_timer);
 	timer_stop(&sandbox->space_timer);
 	timer_stop(&sandbox->flush_timer);
+	idle_stop(sandbox);
 	saving_release(sandbox);
 	qemu_release(&sandbox->qemu);
 	/* Last: from then on others clean up. */

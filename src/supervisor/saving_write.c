@@ -159,8 +159,11 @@ static int note_files(struct sandbox *sandbox, struct snapshot *snapshot,
 
 	if (snapshot_note(saving->ram, &snapshot->ram, err) < 0 ||
 	    snapshot_note(saving->state, &snapshot->state, err) < 0 ||
-	    snapshot_note(disk, &snapshot->disk, err) < 0 ||
-	    snapshot_sum(saving->ram, snapshot->ram.sum, err) < 0 ||
+	    snapshot_note(disk, &snapshot->disk, err) < 0)
+		return -1;
+	if (saving->kind == SAVING_CHECKPOINT)
+		return 0;
+	if (snapshot_sum(saving->ram, snapshot->ram.sum, err) < 0 ||
 	    sum_state(saving, snapshot->state.sum, err) < 0)
 		return -1;
 	return 0;
@@ -180,7 +183,8 @@ int saving_write_manifest(struct sandbox *sandbox, struct error *err)
 	snapshot_release(&snapshot);
 	if (!text)
 		return error_set(err, EILSEQ, SNAPSHOT_FILE);
-	result = fileio_replace(sandbox->saving.folder, SNAPSHOT_FILE, text,
-				strlen(text), 0600, FILEIO_SYNC, err);
+	result = fileio_replace(
+		sandbox->saving.folder, SNAPSHOT_FILE, text, strlen(text), 0600,
+		sandbox->saving.kind == SAVING_SUSPEND ? FILEIO_SYNC : 0, err);
 	return result < 0 ? error_prefix(err, SNAPSHOT_FILE) : 0;
 }

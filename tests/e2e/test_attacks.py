@@ -132,7 +132,7 @@ def test_what_is_planted_in_a_sandboxs_folder_holds_up_nobody(bawn, box, tmp_pat
     treasure.write_text("precious")
     os.chmod(treasure, 0o640)
     before = os.stat(treasure)
-    bawn("stop", box)
+    bawn("stop", "--power-off", box)
     path = f"{bawn.folder(box)}/{name}"
     if os.path.lexists(path):
         os.unlink(path)
@@ -176,7 +176,7 @@ def test_no_descriptor_of_the_caller_is_inherited(bawn, role, tmp_path):
     fd = os.open(secret, os.O_RDONLY)
     os.set_inheritable(fd, True)
     box = bawn.create()
-    bawn("stop", box)
+    bawn("stop", "--power-off", box)
     bawn("exec", box, "true", close_fds=False)
     pid = bawn.qemu_pid(box) if role == "qemu" else bawn.supervisor_pid(box)
     links = [os.readlink(f"/proc/{pid}/fd/{n}") for n in os.listdir(f"/proc/{pid}/fd")]

@@ -97,7 +97,7 @@ def test_env_lists_what_is_set_and_masks_it_in_inspect(bawn, box):
 
 def test_env_survives_stop_and_start(bawn, box):
     bawn("env", box, "KEPT=yes")
-    bawn("stop", box)
+    bawn("stop", "--power-off", box)
     assert bawn("exec", box, "sh", "-c", "echo $KEPT", timeout=START_SECONDS).out == "yes\n"
 
 
@@ -109,7 +109,7 @@ def test_e_of_create_holds_for_every_session(bawn):
 def test_events_tell_a_life(bawn):
     name = bawn.create()
     bawn("exec", name, "true")
-    bawn("stop", name)
+    bawn("stop", "--power-off", name)
     bawn("rm", "-f", name)
     mine = [event for event in bawn.events() if event["sandbox"] == name]
     kinds = [event["event"] for event in mine]
@@ -124,7 +124,7 @@ def test_events_tell_a_life(bawn):
 def test_stop_ends_the_machine_and_keeps_the_sandbox(bawn, box):
     pids = [bawn.supervisor_pid(box), bawn.qemu_pid(box)]
     bawn("stop", box)
-    assert bawn.status(box) == "stopped"
+    assert bawn.status(box) == "suspended"
     from bawn import alive
     wait(lambda: not any(alive(pid) for pid in pids), 5, "its processes are gone")
 
@@ -132,6 +132,8 @@ def test_stop_ends_the_machine_and_keeps_the_sandbox(bawn, box):
 def test_stop_of_a_stopped_sandbox_is_fine_and_of_none_is_not(bawn, box):
     bawn("stop", box)
     bawn("stop", box)
+    bawn("stop", "--power-off", box)
+    assert bawn.status(box) == "stopped"
     done = bawn.raw("stop", "no-such-box")
     assert done.code == 1 and "no-such-box" in done.err
 
@@ -141,7 +143,7 @@ def test_stop_gives_processes_time_to_end_well(bawn, box):
          "trap 'echo saved > /root/saved; sync; exit' TERM; touch /root/ready; "
          "while :; do sleep 0.1; done")
     wait(lambda: bawn.sh(box, "ls /root/ready 2>/dev/null || true"))
-    bawn("stop", box)
+    bawn("stop", "--power-off", box)
     assert bawn.sh(box, "cat /root/saved", timeout=START_SECONDS) == "saved"
 
 
@@ -229,7 +231,7 @@ def test_logs_f_follows(bawn, box):
 
 def test_prune_removes_what_nothing_needs_and_reset_the_rest(lone):
     name = lone.create()
-    lone("stop", name)
+    lone("stop", "--power-off", name)
     dry = lone("prune", "--dry-run")
     assert name in lone.names(), dry
     lone("prune", timeout=30)

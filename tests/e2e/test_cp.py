@@ -141,7 +141,7 @@ def test_a_hostile_guest_writes_nothing_outside_the_destination(
             info = tarfile.TarInfo(name)
             info.type, info.linkname = kind, target
             tar.addfile(info)
-    bawn("stop", box)  # cp starts it
+    bawn("stop", "--power-off", box)  # cp starts it
     bawn("cp", "-", f"{box}:/", input=archive_of("lie.tar", packed.getvalue()),
          timeout=START_SECONDS)
     script = b"#!/bin/sh\nprintf 'a\\033[2Jb\\n' >&2\nexec cat /lie.tar\n"

@@ -126,7 +126,7 @@ def test_kill_at_any_point_of_stop(spare, role):
     lone = spare
     name = lone.create()
     for _ in range(ROUNDS):
-        job = lone.popen("stop", name)
+        job = lone.popen("stop", "--power-off", name)
         random_moment(0.5)
         for pid in victims(lone, job, role):
             kill(pid)
@@ -174,7 +174,7 @@ def test_a_half_made_sandbox_folder_does_not_disturb(lone):
 
 def test_a_damaged_record_is_an_error_that_says_what_to_do(lone):
     name = lone.create()
-    lone("stop", name)
+    lone("stop", "--power-off", name)
     with open(f"{lone.folder(name)}/sandbox.json", "w", encoding="utf-8") as file:
         file.write('{"version": 1, "name": ')
     done = lone.raw("exec", name, "true")
@@ -198,7 +198,7 @@ def test_helpers_are_never_found_through_path(bawn, tmp_path, box):
     for name in ("bawn-supervisor", "bawn-image", "qemu-system-x86_64", "mmdebstrap"):
         (trap / name).write_text(f"#!/bin/sh\ntouch {tmp_path}/taken\n")
         (trap / name).chmod(0o755)
-    bawn("stop", box)
+    bawn("stop", "--power-off", box)
     other = bawn.with_env(PATH=f"{trap}:{bawn.env['PATH']}")
     assert other("exec", box, "echo", "up", cwd=trap,
                  timeout=START_SECONDS).out == "up\n"

@@ -186,7 +186,7 @@ def test_a_background_child_does_not_hold_up_exec(bawn, shared_box):
 
 
 def test_exec_starts_a_stopped_sandbox(bawn, box):
-    bawn("stop", box)
+    bawn("stop", "--power-off", box)
     assert bawn.exec(box, "echo", "back", timeout=START_SECONDS).out == "back\n"
     assert bawn.status(box) == "running"
 

@@ -26,6 +26,6 @@ def test_the_first_command_after_a_restore_finds_the_gate_closed(bawn):
                     timeout=START_SECONDS)
         assert done.out.split("\n")[:-1] == EXPECTED, done
     # A stopped sandbox boots: the same there.
-    bawn("stop", name)
+    bawn("stop", "--power-off", name)
     done = bawn("run", name, "--", "sh", "-c", SCRIPT, timeout=START_SECONDS)
     assert done.out.split("\n")[:-1] == EXPECTED, done

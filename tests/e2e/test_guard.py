@@ -148,7 +148,7 @@ def test_names_in_a_review_do_not_reach_the_terminal_raw(session, project):
 @pytest.mark.seconds(400)
 def test_a_restart_keeps_what_is_held(session, project):
     guest(session, project, "echo own > .gdbinit; rm repo/.git/hooks/pre-commit")
-    session("stop", NAME, timeout=120)
+    session("stop", "--power-off", NAME, timeout=120)
     assert ".gdbinit" in session("review", NAME).out
     session("run", "-d", NAME, timeout=240)
     assert guest(session, project, "cat .gdbinit; ls repo/.git/hooks/pre-commit || echo none"

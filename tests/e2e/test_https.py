@@ -204,7 +204,7 @@ def test_the_authority_is_the_sandboxs_own_and_stays(net, base):
     net("exec", "-u", "root", base, "sh", "-c",
         "! command -v update-ca-certificates || update-ca-certificates", timeout=120)
     assert net("exec", base, "sh", "-c", CLIENTS["curl"]).out.startswith("inside TLS")
-    net("stop", base)
+    net("stop", "--power-off", base)
     assert net(*shown, timeout=120).out == before
     rules(net, base, "allow GET good.test\n")
     assert net("exec", base, "sh", "-c", CLIENTS["curl"]).out.startswith("inside TLS")

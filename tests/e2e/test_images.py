@@ -111,7 +111,7 @@ def test_a_name_moves_on_and_its_sandboxes_stay(session, odd, tmp_path):
     new = session("template", "inspect", NAME).json
     assert new["digest"] != old["digest"] and new["users"] == []
     session("template", "prune")
-    session("stop", odd)
+    session("stop", "--power-off", odd)
     assert session("run", odd, timeout=START_SECONDS).out == \
         "world ahoy /srv/made 1234:77\n"
     session.rm(odd)

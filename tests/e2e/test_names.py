@@ -96,7 +96,7 @@ def test_run_name_with_arguments_starts_a_new_session(bawn, box):
 
 
 def test_run_name_starts_a_stopped_sandbox(bawn, box):
-    bawn("stop", box)
+    bawn("stop", "--power-off", box)
     done = bawn("run", box, "--", "-c", "echo up", timeout=START_SECONDS)
     assert done.out == "up\n"
 

@@ -404,12 +404,12 @@ def test_settings_of_files_hold_from_the_start_on(session, lone, host):
     address = lone.sh(name, "nslookup new.test | tail -n +4 | grep Address")
     with open(f"{lone.folder(name)}/policy", "w", encoding="ascii") as file:
         file.write("deny good.test:80\n")
-    lone("stop", name)
+    lone("stop", "--power-off", name)
     assert "403" in get(lone, name, "http://good.test/b", timeout=START_SECONDS)
     assert get(lone, name, "http://new.test/c") == "other new.test /c\n"
     assert lone.sh(name, "nslookup new.test | tail -n +4 | grep Address") == address
     # A rule that is none is told with its place, and nothing starts.
-    lone("stop", name)
+    lone("stop", "--power-off", name)
     with open(f"{lone.folder(name)}/policy", "w", encoding="ascii") as file:
         file.write("# mine\nallow what is this\n")
     refusal = lone.raw("exec", name, "true", timeout=START_SECONDS)

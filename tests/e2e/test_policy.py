@@ -261,7 +261,7 @@ def test_ports_are_published_live_and_after_a_restart(world):
                            f"{taken.getsockname()[1]}:3000")
         assert result.code == 1 and str(taken.getsockname()[1]) in result.err
         taken.close()
-        world("stop", name, timeout=120)
+        world("stop", "--power-off", name, timeout=120)
         assert not is_served(port)
         world("exec", name, "true", timeout=START_SECONDS)
         serve(world, name, 3000)

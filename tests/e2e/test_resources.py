@@ -59,7 +59,7 @@ def test_a_hog_in_one_guest_leaves_the_host_and_others_usable(bawn, hog):
 def test_a_fork_bomb_can_be_ended(bawn, box):
     bawn("exec", "-d", "-u", "root", box, "sh", "-c", HOGS["fork bomb"])
     wait(lambda: bawn.raw("exec", box, "true", timeout=60).code is not None)
-    bawn("stop", box, timeout=60)
+    bawn("stop", "--power-off", box, timeout=60)
     assert bawn.status(box) == "stopped"
 
 

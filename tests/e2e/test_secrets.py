@@ -263,7 +263,7 @@ def test_commands_tell_secrets_and_sandboxes_keep_theirs(session, net, base, hos
     other = make(session, net)
     try:
         net("secret", "set", "testy", "--sandbox", other, "--command", f"printf {KEY}; echo >&2 no")
-        net("stop", other)
+        net("stop", "--power-off", other)
         net("exec", other, "true", timeout=120)
         rules(net, other, "allow good.test\n")
         host.seen.clear()
@@ -271,7 +271,7 @@ def test_commands_tell_secrets_and_sandboxes_keep_theirs(session, net, base, hos
         assert any(KEY in head for head in host.seen)
         host.seen.clear()
         # the session of the test before has ended with its machine
-        net("stop", base)
+        net("stop", "--power-off", base)
         net("exec", base, "true", timeout=120)
         rules(net, base, "allow good.test\n")
         ask(net, base, url=UNBOUND)

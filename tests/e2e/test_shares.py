@@ -254,13 +254,13 @@ def test_forced_home_has_no_folder_of_bawns_own(session, tmp_path, request):
         assert bawn.raw("exec", "-u", "root", "forced", "mv", path, "away").code != 0
     assert bawn.raw("exec", "forced", "rm", ".cache/bawn").code != 0
     assert os.readlink(f"{home}/.cache/bawn") == cache
-    bawn("stop", "forced")
+    bawn("stop", "--power-off", "forced")
 
 
 def test_the_list_of_a_stopped_sandbox_counts_at_its_start(place, tmp_path):
     bawn, name = place.bawn, place.name
     put(f"{tmp_path}/more/file", "more\n")
-    bawn("stop", name)
+    bawn("stop", "--power-off", name)
     bawn("mount", name, f"{tmp_path}/more")
     put(f"{place.project}/.bawnignore", "/seen\n")
     assert bawn.exec(name, "cat", f"{tmp_path}/more/file",

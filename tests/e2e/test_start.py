@@ -69,7 +69,7 @@ def test_clones_differ_in_getrandom_of_a_process_started_at_once(bawn):
 
 def test_machine_id_stays_over_a_restart(bawn, box):
     before = bawn.sh(box, "cat /etc/machine-id")
-    bawn("stop", box)
+    bawn("stop", "--power-off", box)
     assert bawn.sh(box, "cat /etc/machine-id", timeout=START_SECONDS) == before
 
 

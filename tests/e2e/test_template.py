@@ -159,6 +159,6 @@ def test_a_template_without_a_shell_works(session, shared_box, tmp_path):
         assert "SANDBOX_NAME=bare-box" in session("exec", "bare-box", "/only/env").out
         assert session.raw("exec", "bare-box", "sh").code == 127
         assert session.raw("run", "bare-box", "--", "-c", "true").code == 127
-        session("stop", "bare-box")
+        session("stop", "--power-off", "bare-box")
     finally:
         session.rm("bare-box")

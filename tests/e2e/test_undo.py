@@ -120,7 +120,7 @@ def test_what_the_host_changed_and_what_was_planted(session, project, tmp_path):
     put(f"{outside}/file", "untouched\n")
     guest(session, "echo guest > changed; echo guest > 'host and guest'; rm removed;"
                    "echo guest > folder/deep/file; chmod 640 mode; sync")
-    session("stop", NAME, timeout=60)
+    session("stop", "--power-off", NAME, timeout=60)
     assert "not running" in session.raw("undo", "--mark", "late", NAME).err
     put(f"{project}/host and guest", "the host's\n")
     os.rename(f"{project}/folder/deep", f"{project}/aside")

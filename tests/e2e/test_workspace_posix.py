@@ -129,7 +129,7 @@ def test_what_was_written_is_there_after_a_stop(session, shared):
     name, folder = shared
     session.sh(name, f"dd if=/dev/urandom of={folder}/large bs=64k count=64 2>/dev/null; "
                      f"md5sum < {folder}/large > {folder}/sum")
-    session("stop", name, timeout=60)
+    session("stop", "--power-off", name, timeout=60)
     with open(f"{folder}/sum", encoding="ascii") as file:
         said = file.read().split()[0]
     found = subprocess.run(["md5sum", f"{folder}/large"], capture_output=True, text=True,

@@ -178,6 +178,25 @@ static void whole_ones_load_and_others_say_why(void)
 	CHECK(load(KEY) == ENOENT);
 }
 
+static void a_checkpoint_is_completed_by_its_taker(void)
+{
+	AUTO_CLOSE int disk = make(SNAPSHOT_DISK, 9000);
+	struct snapshot snapshot = example();
+	AUTO_CLOSE int ram = make(SNAPSHOT_RAM, 1 << 20);
+	AUTO_CLOSE int state = make(SNAPSHOT_STATE, 5000);
+	AUTO_FREE char *text = snapshot_encode(&snapshot);
+	struct error err = { 0 };
+
+	snapshot_release(&snapshot);
+	CHECK(fileio_replace(folder, SNAPSHOT_FILE, text, strlen(text), 0600, 0,
+			     &err) == 0);
+	CHECK(load(KEY) == EBADMSG);
+	CHECK(snapshot_complete(folder, &err) == 0);
+	CHECK(load(KEY) == 0);
+	poke(SNAPSHOT_RAM, 5);
+	CHECK(load(KEY) == EBADMSG);
+}
+
 static void a_sum_knows_places_and_not_holes(void)
 {
 	static unsigned char page[SNAPSHOT_PAGE], swapped[SNAPSHOT_PAGE];
@@ -201,6 +220,7 @@ int main(void)
 	RUN(a_cut_manifest_is_damaged);
 	RUN(wrong_values_are_refused);
 	RUN(whole_ones_load_and_others_say_why);
+	RUN(a_checkpoint_is_completed_by_its_taker);
 	RUN(a_sum_knows_places_and_not_holes);
 	close(folder);
 	fileio_remove_tree(AT_FDCWD, place, &err);

@@ -1,0 +1,151 @@
+#!/usr/bin/python3
+# SPDX-License-Identifier: Apache-2.0
+"""snapshot.py - suspend, checkpoint and fork of a 2 GiB guest that uses 600 MiB
+
+A resume against a warm start, a checkpoint against `cp` of the bytes that it
+writes, the largest hole in a counter of milliseconds while one is taken, eight
+forks against eight warm starts on these cores.
+"""
+import os
+import re
+import statistics
+import subprocess
+import threading
+import time
+
+import common
+
+NAME = "bench-snapshot"
+SIZE = ("-m", "2G")
+USED, RATE = "600", "50"
+FORKS = 8
+# What others publish; read, not measured here.
+PUBLISHED = ("Firecracker: restore of a snapshot from 4 ms (KVM, memory mapped); "
+             "smolvm: fork below 250 ms; Sprites: checkpoint about 300 ms")
+
+
+def warm():
+    common.bawn("run", "--rm", *SIZE, "shell", "--", "-c", "true")
+
+
+def cold():
+    common.bawn("run", "--rm", "--cold", *SIZE, "shell", "--", "-c", "true")
+
+
+def private_mb(pid):
+    with open(f"/proc/{pid}/smaps_rollup", encoding="utf-8") as file:
+        text = file.read()
+    return sum(int(re.search(rf"^{key}:\s+(\d+) kB", text, re.M).group(1))
+               for key in ("Private_Clean", "Private_Dirty", "Swap")) / 1000
+
+
+class Counter:
+    """The dirtier in the guest; when each of its bytes arrived."""
+
+    def __init__(self):
+        common.bawn("cp", f"{common.TOP}/build/bench/dirtier", f"{NAME}:/tmp/dirtier")
+        self.job = subprocess.Popen([common.BAWN, "exec", NAME, "/tmp/dirtier", USED, RATE],
+                                    env=common.ENV, cwd=common.workspace(),
+                                    stdin=subprocess.DEVNULL, stdout=subprocess.PIPE)
+        os.read(self.job.stdout.fileno(), 1)
+        self.times = []
+        threading.Thread(target=self.read, daemon=True).start()
+
+    def read(self):
+        while os.read(self.job.stdout.fileno(), 65536):
+            self.times.append(time.monotonic())
+
+    def stop(self):
+        self.job.kill()
+        self.job.wait()
+
+    def largest_gap(self, begin, end):
+        inside = [begin, *(moment for moment in self.times if begin <= moment <= end), end]
+        return max(after - before for before, after in zip(inside, inside[1:]))
+
+
+def hold_memory():
+    """The same memory in use, and nobody writes to it."""
+    job = subprocess.Popen([common.BAWN, "exec", NAME, "/tmp/dirtier", USED, "0"],
+                           env=common.ENV, cwd=common.workspace(),
+                           stdin=subprocess.DEVNULL, stdout=subprocess.PIPE)
+    os.read(job.stdout.fileno(), 1)
+
+
+def resume():
+    """From suspended to the first command's output; the stop is not counted."""
+    common.bawn("stop", NAME)
+    return common.seconds(lambda: common.bawn("exec", NAME, "true"))
+
+
+def checkpoint_bytes(label):
+    folder = f"{common.HOME}/state/sandboxes/{NAME}/checkpoints/{label}"
+    return folder, [f"{folder}/{name}" for name in ("ram", "state", "disk.qcow2")]
+
+
+def copy(files):
+    def action():
+        for number, path in enumerate(files):
+            common.quiet(["cp", "--sparse=always", "--reflink=never", path,
+                          f"{common.HOME}/copy-{number}"])
+        common.quiet(["sync", *(f"{common.HOME}/copy-{n}" for n in range(len(files)))])
+    return action
+
+
+def measure_checkpoints(counter):
+    gaps, takes = [], []
+    for number in range(5):
+        begin = time.monotonic()
+        takes.append(common.seconds(lambda: common.bawn("checkpoint", NAME, f"c{number}")))
+        time.sleep(0.5)
+        gaps.append(counter.largest_gap(begin, time.monotonic()))
+    calm = counter.largest_gap(time.monotonic() - 0.4, time.monotonic())
+    _, files = checkpoint_bytes("c0")
+    copied = statistics.median(common.seconds(copy(files)) for _ in range(3))
+    common.row("largest gap of the counter, nothing else going on", calm * 1e3)
+    common.row("largest gap around a checkpoint, median of 5", statistics.median(gaps) * 1e3)
+    common.row("bawn checkpoint", statistics.median(takes) * 1e3)
+    common.row("cp of the same bytes, synced", copied * 1e3)
+    common.bar("gap of a checkpoint", statistics.median(gaps) * 1e3, 400, " ms")
+    common.bar("checkpoint / cp", statistics.median(takes) / copied, 2)
+
+
+def measure_forks(one):
+    names = [f"{NAME}-{n}" for n in range(1, FORKS + 1)]
+    common.bawn("checkpoint", NAME, "still")
+
+    def fork():
+        common.bawn("fork", NAME, "--from", "still", "-n", str(FORKS), "--share-workspace")
+        for name in names:
+            common.bawn("exec", name, "true")
+    took = common.seconds(fork)
+    private = max(private_mb(common.qemu_pid(name)) for name in names)
+    cores = os.cpu_count()
+    common.row(f"{FORKS} forks, each has answered", took * 1e3)
+    common.bar(f"{FORKS} forks / ({FORKS}/{cores} x warm start)", took / (FORKS / cores * one), 1.2)
+    common.bar("private memory that a fork adds", private, 90, " MB")
+    common.bawn("rm", "-f", *names)
+
+
+def main():
+    common.title("Snapshots of a 2 GiB guest with 600 MiB in use")
+    common.bawn("rm", "-f", NAME, check=False)
+    warm()
+    one, boot = common.alternate(5, warm)[0], common.alternate(2, cold)[0]
+    common.bawn("create", "--name", NAME, *SIZE, "shell", ".")
+    counter = Counter()
+    measure_checkpoints(counter)
+    counter.stop()
+    hold_memory()
+    again = statistics.median(resume() for _ in range(5))
+    common.row("warm start to the first command's end", one * 1e3)
+    common.row("cold start", boot * 1e3)
+    common.row("resume to the first command's end", again * 1e3)
+    common.bar("resume / warm start", again / one, 2)
+    measure_forks(one)
+    common.bawn("rm", "-f", NAME)
+    print(PUBLISHED)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,389 @@
+# SPDX-License-Identifier: Apache-2.0
+"""test_snapshots.py - suspend, checkpoint, restore, fork: what comes back and what does not
+
+Each case puts a random value where only memory holds it (a tmpfs) and looks for
+it afterwards. A boot would lose it.
+"""
+import json
+import os
+import random
+import secrets
+import signal
+import threading
+import time
+
+import pytest
+
+from bawn import SOAK, START_SECONDS, alive, kill, wait
+
+VALUE = "/dev/shm/value"
+CYCLES = 300 if SOAK else 8
+OPERATIONS = 200 if SOAK else 14
+
+
+def remember(bawn, name, value=None):
+    value = value or secrets.token_hex(16)
+    bawn.sh(name, f"echo {value} > {VALUE}")
+    return value
+
+
+def recall(bawn, name):
+    return bawn.sh(name, f"cat {VALUE} 2>/dev/null || echo none", timeout=START_SECONDS)
+
+
+def suspended_files(bawn, name):
+    return f"{bawn.machine(name)}/suspended"
+
+
+@pytest.mark.both
+def test_stop_keeps_memory_and_programs(bawn, box):
+    """A counter, an open file without a name, a connection between two programs."""
+    bawn("exec", "-d", "-u", "root", box, "sh", "-c",
+         "i=0; while :; do i=$((i+1)); echo $i > /dev/shm/n; mv /dev/shm/n /dev/shm/count; "
+         "sleep 0.05; done")
+    bawn("exec", "-d", "-u", "root", box, "sh", "-c",
+         "echo deep > /root/gone; exec 3< /root/gone; rm /root/gone; touch /dev/shm/held; "
+         "while [ ! -e /dev/shm/ask ]; do sleep 0.05; done; cat <&3 > /dev/shm/answer")
+    bawn("exec", "-d", "-u", "root", box, "sh", "-c", "sleep 9999 | nc -l -p 5000 > /dev/shm/tcp")
+    bawn("exec", "-d", "-u", "root", box, "sh", "-c",
+         "while :; do echo tick; sleep 0.05; done | "
+         "{ while ! nc 127.0.0.1 5000; do sleep 0.1; done; }")
+    wait(lambda: bawn.sh(box, "cat /dev/shm/held /dev/shm/count 2>/dev/null; "
+                              "grep -c tick /dev/shm/tcp || true") not in ("", "0"))
+    wait(lambda: int(bawn.sh(box, "grep -c tick /dev/shm/tcp || true") or 0) > 2)
+    value = remember(bawn, box)
+    pids = [bawn.supervisor_pid(box), bawn.qemu_pid(box)]
+    bawn("stop", box)
+    assert bawn.status(box) == "suspended"
+    assert not any(alive(pid) for pid in pids[1:])
+    before = time.time()
+    assert recall(bawn, box) == value
+    assert before - 2 <= float(bawn.sh(box, "date +%s")) <= time.time() + 2
+    count = int(bawn.sh(box, "cat /dev/shm/count"))
+    ticks = int(bawn.sh(box, "grep -c tick /dev/shm/tcp"))
+    wait(lambda: int(bawn.sh(box, "cat /dev/shm/count")) > count)
+    wait(lambda: int(bawn.sh(box, "grep -c tick /dev/shm/tcp")) > ticks)
+    bawn.sh(box, "touch /dev/shm/ask")
+    wait(lambda: bawn.sh(box, "cat /dev/shm/answer 2>/dev/null || true") == "deep")
+    assert not os.path.exists(suspended_files(bawn, box))
+    # once more, from a memory that is its own by now; and the host's shutdown
+    supervisor = bawn.supervisor_pid(box)
+    os.kill(supervisor, signal.SIGTERM)
+    wait(lambda: not alive(supervisor), 60, "the supervisor ends")
+    assert bawn.status(box) == "suspended"
+    assert recall(bawn, box) == value
+
+
+def test_folders_are_there_after_a_resume(bawn, tmp_path):
+    project = tmp_path / "project"
+    project.mkdir(mode=0o777)
+    (project / "old").write_text("old\n")
+    name = bawn.create(name="t-" + secrets.token_hex(4))
+    bawn("mount", name, f"{project}:/mnt/p")
+    value = remember(bawn, name)
+    bawn("exec", "-d", "-u", "root", name, "sh", "-c",
+         "exec 3>> /mnt/p/log; while :; do echo line >&3; sleep 0.05; done")
+    wait(lambda: (project / "log").exists() and (project / "log").stat().st_size > 10)
+    bawn("stop", name)
+    size = (project / "log").stat().st_size
+    (project / "new").write_text("new\n")
+    (project / "old").write_text("changed\n")
+    assert recall(bawn, name) == value
+    assert bawn.sh(name, "cat /mnt/p/old /mnt/p/new") == "changed\nnew"
+    # the file that it had open goes on growing
+    wait(lambda: (project / "log").stat().st_size > size)
+
+
+def test_power_off_and_kill_lose_memory_and_nothing_older_comes_back(bawn, box):
+    first = remember(bawn, box)
+    bawn("stop", box)
+    assert recall(bawn, box) == first
+    bawn.sh(box, "echo disk > /root/note; sync")
+    for pid in (bawn.supervisor_pid(box), bawn.qemu_pid(box)):
+        kill(pid)
+    wait(lambda: bawn.status(box) == "failed")
+    assert recall(bawn, box) == "none"
+    assert bawn.sh(box, "cat /root/note") == "disk"
+    remember(bawn, box)
+    bawn("stop", box)
+    bawn("stop", "--power-off", box)
+    assert bawn.status(box) == "stopped"
+    assert recall(bawn, box) == "none"
+
+
+def flip(path, at):
+    with open(path, "r+b") as file:
+        file.seek(at)
+        byte = file.read(1)
+        file.seek(at)
+        file.write(bytes([byte[0] ^ 0x55]))
+
+
+@pytest.mark.parametrize("harm, says", [
+    (lambda folder: flip(f"{folder}/state", 1000), "state has another content"),
+    (lambda folder: os.truncate(f"{folder}/ram", 4096), "ram has another size"),
+    (lambda folder: flip(f"{folder}/snapshot.json", 1), "snapshot.json"),
+])
+def test_a_damaged_state_is_refused_with_its_reason(bawn, box, harm, says):
+    remember(bawn, box)
+    bawn.sh(box, "echo disk > /root/note; sync")
+    bawn("stop", box)
+    harm(suspended_files(bawn, box))
+    done = bawn("exec", "-u", "root", box, "sh", "-c", f"cat /root/note {VALUE} || true",
+                timeout=START_SECONDS)
+    assert says in done.err and "booting from its disk" in done.err, done
+    assert done.out == "disk\n"
+    assert not os.path.exists(suspended_files(bawn, box))
+
+
+def test_a_foreign_state_and_another_disk_are_refused(bawn, box):
+    remember(bawn, box)
+    bawn("stop", box)
+    manifest = f"{suspended_files(bawn, box)}/snapshot.json"
+    with open(manifest, encoding="utf-8") as file:
+        content = json.load(file)
+    content["key"] = "0" * 64
+    with open(manifest, "w", encoding="utf-8") as file:
+        json.dump(content, file)
+    done = bawn("exec", "-u", "root", box, "cat", "/etc/hostname", timeout=START_SECONDS)
+    assert "another version" in done.err
+    remember(bawn, box)
+    bawn("stop", box)
+    os.utime(f"{bawn.machine(box)}/disk.qcow2", (5, 5))
+    done = bawn("exec", "-u", "root", box, "cat", "/etc/hostname", timeout=START_SECONDS)
+    assert "the disk has changed" in done.err
+
+
+@pytest.mark.both
+def test_restore_goes_back_and_the_source_went_on(bawn, box):
+    first = remember(bawn, box)
+    bawn.sh(box, "echo one > /root/note; sync")
+    job = bawn.popen("exec", "-i", "-u", "root", box, "sh", "-c",
+                     "i=0; while [ $i -lt 3000 ]; do i=$((i+1)); echo line $i; done; cat; "
+                     "echo end", stdin=-1)
+    out = []
+    reader = threading.Thread(target=lambda: out.append(job.stdout.read()))
+    reader.start()
+    assert bawn("checkpoint", box, "one").out == "one\n"
+    # its sessions noticed nothing: no byte is lost in either direction
+    job.stdin.write(b"typed\n")
+    job.stdin.close()
+    reader.join(60)
+    assert job.wait(20) == 0
+    lines = out[0].decode().split("\n")
+    assert lines == [f"line {i}" for i in range(1, 3001)] + ["typed", "end", ""]
+    second = remember(bawn, box)
+    bawn.sh(box, "echo two > /root/note; sync")
+    bawn("checkpoint", box, "two")
+    rows = bawn("checkpoint", "ls", "--json", box).json
+    assert [row["label"] for row in rows] == ["one", "two"]
+    assert rows[1]["parent"] == "one" and rows[0]["bytes"] > 1 << 20
+    bawn("restore", box, "one", timeout=START_SECONDS)
+    assert recall(bawn, box) == first
+    assert bawn.sh(box, "cat /root/note") == "one"
+    bawn("restore", box, "two", timeout=START_SECONDS)
+    assert recall(bawn, box) == second
+    assert bawn.sh(box, "cat /root/note") == "two"
+    done = bawn.raw("checkpoint", box, "two")
+    assert done.code == 1 and "already" in done.err
+    bawn("checkpoint", "rm", box, "one", "two")
+    assert bawn("checkpoint", "ls", "-q", box).out == ""
+    assert recall(bawn, box) == second
+
+
+def test_checkpoints_of_a_suspended_and_of_a_stopped_sandbox(bawn, box):
+    value = remember(bawn, box)
+    bawn.sh(box, "echo one > /root/note; sync")
+    bawn("stop", box)
+    bawn("checkpoint", box, "asleep")
+    assert bawn.status(box) == "suspended"
+    assert recall(bawn, box) == value
+    bawn.sh(box, "echo two > /root/note; sync")
+    bawn("stop", "--power-off", box)
+    bawn("checkpoint", box, "off")
+    assert [row["memory"] for row in bawn("checkpoint", "ls", "--json", box).json] == [True, False]
+    bawn("restore", box, "asleep", timeout=START_SECONDS)
+    assert recall(bawn, box) == value
+    assert bawn.sh(box, "cat /root/note") == "one"
+    bawn("restore", box, "off", timeout=START_SECONDS)
+    assert recall(bawn, box) == "none"
+    assert bawn.sh(box, "cat /root/note") == "two"
+
+
+def test_restore_takes_the_folder_back_when_asked(bawn, tmp_path):
+    project = tmp_path / "p"
+    project.mkdir(mode=0o777)
+    name = "t-" + secrets.token_hex(4)
+    bawn("create", "--name", name, "-t", "tiny", "-m", "256M", "--cpus", "1", "shell",
+         str(project), timeout=START_SECONDS)
+    value = remember(bawn, name)
+    bawn.sh(name, f"echo first > {project}/kept")
+    bawn("checkpoint", name, "c")
+    bawn.sh(name, f"echo second > {project}/kept; echo x > {project}/made")
+    bawn("restore", name, "c", timeout=START_SECONDS)
+    assert (project / "kept").read_text() == "second\n"
+    bawn("restore", "--workspace", name, "c", timeout=START_SECONDS)
+    assert (project / "kept").read_text() == "first\n" and not (project / "made").exists()
+    assert recall(bawn, name) == value
+    assert bawn.sh(name, f"cat {project}/kept") == "first"
+
+
+@pytest.mark.both
+def test_forks_differ_and_outlive_their_parent(bawn):
+    parent = bawn.create("--workspace-mode", "overlay")
+    value = remember(bawn, parent)
+    bawn.sh(parent, "echo common > /root/note; sync")
+    bawn.sh(parent, f"echo upper > {bawn.workspace}/of-the-guest")
+    names = bawn("fork", parent, "-n", "2", timeout=START_SECONDS).out.split()
+    assert names == [f"{parent}-1", f"{parent}-2"]
+    facts = "hostname; cat /etc/machine-id; cat /proc/sys/kernel/random/uuid"
+    seen = [bawn.sh(name, facts).split("\n") for name in (parent, *names)]
+    for column in range(3):
+        assert len({fact[column] for fact in seen}) == 3, seen
+    assert [fact[0] for fact in seen] == [parent, *names]
+    for name in names:
+        assert recall(bawn, name) == value
+        assert abs(float(bawn.sh(name, "date +%s")) - time.time()) < 3
+        assert bawn.sh(name, f"cat /root/note {bawn.workspace}/of-the-guest") == "common\nupper"
+        bawn.sh(name, f"echo {name} > /root/note; echo {name} > {bawn.workspace}/mine; sync")
+    assert bawn.sh(parent, "cat /root/note") == "common"
+    bawn("rm", "-f", parent)
+    bawn("stop", names[0])
+    bawn("stop", "--power-off", names[1])
+    for name in names:
+        assert bawn.sh(name, f"cat /root/note {bawn.workspace}/mine",
+                       timeout=START_SECONDS) == f"{name}\n{name}"
+    assert recall(bawn, names[0]) == value and recall(bawn, names[1]) == "none"
+    # a fork of a fork, from a checkpoint that is removed then
+    bawn("checkpoint", names[0], "again")
+    grandchild = bawn("fork", names[0], "--from", "again", "--name", f"{parent}-g",
+                      timeout=START_SECONDS).out.strip()
+    bawn("checkpoint", "rm", names[0], "again")
+    bawn("rm", "-f", names[0])
+    assert recall(bawn, grandchild) == value
+    assert bawn.sh(grandchild, "cat /root/note") == names[0]
+
+
+def test_a_folder_that_is_shared_itself_is_not_forked_unasked(bawn, box):
+    done = bawn.raw("fork", box)
+    assert done.code == 1 and "--share-workspace" in done.err
+    value = remember(bawn, box)
+    child = bawn("fork", "--share-workspace", box, timeout=START_SECONDS).out.strip()
+    assert recall(bawn, child) == value
+
+
+def test_the_agents_session_goes_on_on_its_screen(bawn, screen):
+    name = bawn.create()
+    first = screen().bawn("run", name)
+    first.see("[#$]")
+    first.type("export ONLY=$(cat /proc/sys/kernel/random/uuid); echo $ONLY > /dev/shm/only")
+    only = wait(lambda: bawn.sh(name, "cat /dev/shm/only 2>/dev/null || true"))
+    bawn("stop", name)
+    first.see("suspended")
+    second = screen().bawn("run", name)
+    wait(lambda: bawn.status(name) == "running")
+    second.type("echo again-$ONLY")
+    second.see(f"^again-{only}")
+
+
+class Model:
+    """What memory and disk of a sandbox must be, and of its checkpoints."""
+
+    def __init__(self, bawn, box, choose):
+        self.bawn, self.box, self.choose = bawn, box, choose
+        self.memory, self.disk, self.kept = "none", "none", {}
+        self.forks = []
+        self.write()
+
+    def write(self):
+        self.memory = remember(self.bawn, self.box)
+        self.disk = secrets.token_hex(8)
+        self.bawn.sh(self.box, f"echo {self.disk} > /root/value; sync")
+
+    def suspend(self):
+        self.bawn("stop", self.box, timeout=120)
+
+    def power_off(self):
+        self.bawn("stop", "--power-off", self.box)
+        self.memory = "none"
+
+    def kill(self):
+        if self.bawn.status(self.box) == "running":
+            kill(self.bawn.qemu_pid(self.box))
+            wait(lambda: self.bawn.status(self.box) == "failed")
+            self.memory = "none"
+
+    def checkpoint(self):
+        label = "c" + secrets.token_hex(3)
+        self.bawn("checkpoint", self.box, label, timeout=120)
+        self.kept[label] = (self.memory, self.disk)
+
+    def restore(self):
+        if self.kept:
+            label = self.choose(sorted(self.kept))
+            self.bawn("restore", self.box, label, timeout=START_SECONDS)
+            self.memory, self.disk = self.kept[label]
+
+    def fork(self):
+        if self.kept and len(self.forks) < 2:
+            label = self.choose(sorted(self.kept))
+            name = self.bawn("fork", "--share-workspace", self.box, "--from", label,
+                             timeout=START_SECONDS).out.strip()
+            self.forks.append((name, *self.kept[label]))
+
+    def look(self, name, memory, disk):
+        assert recall(self.bawn, name) == memory
+        assert self.bawn.sh(name, "cat /root/value") == disk
+
+    def check(self):
+        self.look(self.box, self.memory, self.disk)
+
+
+@pytest.mark.seconds(3600 if SOAK else 240)
+def test_random_operations_do_what_a_model_says(bawn, box):
+    seed = int(os.environ.get("BAWN_TEST_SEED", secrets.randbelow(1 << 32)))
+    print(f"BAWN_TEST_SEED={seed}")
+    dice = random.Random(seed)
+    model = Model(bawn, box, dice.choice)
+    steps = [model.write, model.suspend, model.checkpoint, model.restore, model.fork, model.kill,
+             model.suspend, model.checkpoint, model.restore]
+    done = []
+    for _ in range(OPERATIONS):
+        step = dice.choice(steps)
+        done.append(step.__name__)
+        step()
+        if dice.random() < 0.6 or step == model.kill:
+            model.check()
+    model.check()
+    for fork in model.forks:
+        model.look(*fork)
+    print(" ".join(done))
+
+
+@pytest.mark.seconds(3600 if SOAK else 240)
+def test_cycles_leave_nothing_behind(lone):
+    name = lone.create()
+    value = remember(lone, name)
+    places = (lone.machine(name), lone.folder(name))
+
+    def shape():
+        lone("stop", name)
+        wait(lambda: not lone.processes(), 10, "no process is left")
+        files = {f"{place}/{entry}" for place in places for entry in os.listdir(place)}
+        return files, os.stat(f"{lone.machine(name)}/suspended/ram").st_blocks * 512
+    files, size = shape()
+    for _ in range(CYCLES):
+        assert recall(lone, name) == value
+        again, grown = shape()
+        assert {path for path in again if "console.log" not in path} <= \
+            {path for path in files if "console.log" not in path}
+    assert grown < size + (64 << 20), (size, grown)
+
+
+def test_an_idle_sandbox_is_suspended_and_a_busy_one_is_not(bawn):
+    busy, idle = bawn.create("--idle", "2s"), bawn.create("--idle", "2s")
+    bawn("exec", "-d", "-u", "root", busy, "sh", "-c", "while :; do :; done")
+    value = remember(bawn, idle)
+    wait(lambda: bawn.status(idle) == "suspended", 60, "it is suspended")
+    assert bawn.status(busy) == "running"
+    assert recall(bawn, idle) == value
