@@ -58,6 +58,7 @@ const struct command *const command_rows[] = {
 	&command_template_inspect,
 	&command_template_pull,
 	&command_template_load,
+	&command_template_build,
 	&command_template_save,
 	&command_template_push,
 	&command_template_tag,
@@ -92,7 +93,6 @@ const struct command commands_later[] = {
 	LATER("restore"),
 	LATER("save"),
 	LATER("top"),
-	LATER("template build"),
 	{ .name = NULL },
 };
 /* clang-format on */

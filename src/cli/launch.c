@@ -94,8 +94,12 @@ static void set_boot(const struct plan *plan, struct start_spec *spec)
 static int add_files(const struct sandbox *sandbox, struct start_spec *spec,
 		     struct error *err)
 {
-	AUTO(json) json_t *files = files_config_make(&sandbox->record, err);
+	AUTO(json) json_t *files = NULL;
 
+	/* The builder of templates shares nothing. */
+	if (!sandbox->record.shares.count)
+		return 0;
+	files = files_config_make(&sandbox->record, err);
 	if (!files || files_config_save(sandbox, files, err) < 0)
 		return -1;
 	spec->files = json_dumps(files, JSON_COMPACT);
