@@ -54,6 +54,9 @@ const struct command *const command_rows[] = {
 	&command_rm,
 	&command_undo,
 	&command_prune,
+	&command_reset,
+	&command_top,
+	&command_mcp,
 	&command_template_ls,
 	&command_template_inspect,
 	&command_template_pull,
@@ -88,11 +91,8 @@ const struct command commands_later[] = {
 	LATER("fork"),
 	LATER("init"),
 	LATER("loop"),
-	LATER("mcp"),
-	LATER("reset"),
 	LATER("restore"),
 	LATER("save"),
-	LATER("top"),
 	{ .name = NULL },
 };
 /* clang-format on */
