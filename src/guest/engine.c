@@ -30,6 +30,7 @@
 #define FD_LISTENER 3 /* of the keeper */
 #define AGAIN_MS 3000
 #define ANSWER_MS 3000
+#define SLOW_MS 10000 /* dockerd gives containerd 15 s */
 
 const char *engine_find(const char *root)
 {
@@ -119,6 +120,7 @@ static _Noreturn void run_keeper(const struct engine *engine)
 	struct engine_keeper keeper = { .listener = FD_LISTENER,
 					.program = engine->program,
 					.log = LOG_PATH,
+					.slow_ms = SLOW_MS,
 					.answer_ms = ANSWER_MS };
 	sigset_t none;
 
