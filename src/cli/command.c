@@ -23,6 +23,8 @@ const struct command *const command_rows[] = {
 	&command_run,
 	&command_create,
 	&command_exec,
+	&command_loop_report, /* before the word that it begins with */
+	&command_loop,
 	&command_cp,
 	&command_diff,
 	&command_apply,
@@ -51,6 +53,11 @@ const struct command *const command_rows[] = {
 	&command_logs,
 	&command_events,
 	&command_stop,
+	&command_checkpoint_ls,
+	&command_checkpoint_rm,
+	&command_checkpoint,
+	&command_restore,
+	&command_fork,
 	&command_rm,
 	&command_undo,
 	&command_prune,
@@ -87,11 +94,7 @@ const struct command *const command_rows[] = {
 /* One a line, for those who change it. */
 /* clang-format off */
 const struct command commands_later[] = {
-	LATER("checkpoint"),
-	LATER("fork"),
 	LATER("init"),
-	LATER("loop"),
-	LATER("restore"),
 	LATER("save"),
 	{ .name = NULL },
 };

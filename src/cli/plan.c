@@ -19,6 +19,7 @@ void plan_release(struct plan *plan)
 	kernel_release(&plan->kernel);
 	template_release(&plan->template);
 	warm_release(&plan->warm);
+	snapshot_release(&plan->resume.snapshot);
 	memset(plan, 0, sizeof(*plan));
 }
 
@@ -104,8 +105,7 @@ static int find_template(const struct request *request, struct plan *plan,
 			 struct error *err)
 {
 	struct template_wish wish = {
-		.name = request->template_name ? request->template_name
-					       : REQUEST_DEFAULT_TEMPLATE,
+		.name = request_template(request),
 		.policy = request->pull,
 		.place = TEMPLATE_USER,
 		.progress = progress_view(),

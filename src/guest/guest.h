@@ -27,7 +27,7 @@ enum guest_state {
 	GUEST_RUNNING,   /* sessions */
 	GUEST_PREPARING, /* sessions stand, their output leaves */
 	GUEST_PREPARED,  /* PREPARED is queued as the last frame */
-	GUEST_ASLEEP,    /* drops bytes until the marker */
+	GUEST_ASLEEP,    /* a marker begins a new epoch, WAKE goes on */
 	GUEST_STOPPING,  /* processes were asked to end; timer runs */
 
 	GUEST_STATES,
