@@ -69,6 +69,7 @@ const struct command *const command_rows[] = {
 	&command_template_inspect,
 	&command_template_pull,
 	&command_template_load,
+	&command_template_build,
 	&command_template_save,
 	&command_template_push,
 	&command_template_tag,
@@ -96,7 +97,6 @@ const struct command *const command_rows[] = {
 const struct command commands_later[] = {
 	LATER("init"),
 	LATER("save"),
-	LATER("template build"),
 	{ .name = NULL },
 };
 /* clang-format on */

@@ -77,6 +77,7 @@ extern const struct command command_secret_rm;
 extern const struct command command_secret_login;
 extern const struct command command_secret_set;
 extern const struct command command_stop;
+extern const struct command command_template_build;
 extern const struct command command_template_inspect;
 extern const struct command command_template_load;
 extern const struct command command_template_ls;

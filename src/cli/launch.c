@@ -134,11 +134,13 @@ static json_t *follow_shares(const struct sandbox *sandbox,
 static int add_files(const struct sandbox *sandbox, const struct plan *plan,
 		     struct start_spec *spec, struct error *err)
 {
-	AUTO(json)
-	json_t *files = plan->resume.found
-				? follow_shares(sandbox, &plan->resume, err)
-				: files_config_make(&sandbox->record, err);
+	AUTO(json) json_t *files = NULL;
 
+	/* The builder of templates shares nothing. */
+	if (!sandbox->record.shares.count)
+		return 0;
+	files = plan->resume.found ? follow_shares(sandbox, &plan->resume, err)
+				   : files_config_make(&sandbox->record, err);
 	if (!files || files_config_save(sandbox, files, err) < 0)
 		return -1;
 	spec->files = json_dumps(files, JSON_COMPACT);

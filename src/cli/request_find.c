@@ -200,7 +200,7 @@ char *request_new_name(const struct request *request, const struct store *store,
 	const char *path;
 	size_t others = 0;
 
-	if (!request->shares.count) {
+	if (!request->shares.count && request->must_exist) {
 		error_set(err, ENOENT,
 			  "sandbox %s was removed just now (run it again)",
 			  request->name);

@@ -11,6 +11,7 @@
 #include <string.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <sys/un.h>
 #include <unistd.h>
 
@@ -26,8 +27,10 @@
 #define SOCKET_PATH "/var/run/docker.sock"
 #define LOG_PATH "/var/log/dockerd.log"
 #define BACKLOG 128
+#define FD_LISTENER 3 /* of the keeper */
 #define AGAIN_MS 3000
 #define ANSWER_MS 3000
+#define SLOW_MS 10000 /* dockerd gives containerd 15 s */
 
 const char *engine_find(const char *root)
 {
@@ -99,11 +102,25 @@ static int open_socket(struct error *err)
 	return TAKE_FD(fd);
 }
 
+/*
+ * Ends of sessions' pipes among them: who reads there would wait for an end
+ * of input that does not come as long as the engine runs.
+ */
+static void drop_descriptors(int listener)
+{
+	if (dup3(fcntl(listener, F_DUPFD_CLOEXEC, FD_LISTENER + 1), FD_LISTENER,
+		 O_CLOEXEC) < 0 ||
+	    syscall(SYS_close_range, FD_LISTENER + 1, ~0u, 0))
+		_exit(1);
+	log_to(open("/dev/console", O_WRONLY | O_NOCTTY | O_CLOEXEC));
+}
+
 static _Noreturn void run_keeper(const struct engine *engine)
 {
-	struct engine_keeper keeper = { .listener = engine->listener.fd,
+	struct engine_keeper keeper = { .listener = FD_LISTENER,
 					.program = engine->program,
 					.log = LOG_PATH,
+					.slow_ms = SLOW_MS,
 					.answer_ms = ANSWER_MS };
 	sigset_t none;
 
@@ -114,6 +131,7 @@ static _Noreturn void run_keeper(const struct engine *engine)
 	setsid();
 	/* After a cold boot they may still come. */
 	modules_wait(MODULES_ALL);
+	drop_descriptors(engine->listener.fd);
 	engine_keeper_run(&keeper);
 }
 

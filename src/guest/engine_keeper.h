@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * engine_keeper.h - runs the Docker engine once, and speaks for it if it fails
+ * engine_keeper.h - runs the Docker engine, and speaks for it if it fails
  *
  * A process of its own: it may wait, PID 1 may not. Clients that are in the
  * queue of an engine that could not start get an answer that says where to
@@ -12,6 +12,11 @@ struct engine_keeper {
 	int listener;        /* of /var/run/docker.sock, not blocking */
 	const char *program; /* takes the socket as LISTEN_FDS says */
 	const char *log;     /* its output is added there */
+	/*
+	 * One that lived this long before it failed was too slow for limits of
+	 * its own, on a machine that has much to do: it is tried again.
+	 */
+	unsigned slow_ms;
 	/* How long one that failed is spoken for; one command of the client
 	   connects several times. */
 	unsigned answer_ms;

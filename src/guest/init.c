@@ -27,7 +27,9 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/buffer.h"
 #include "base/error.h"
+#include "base/fileio.h"
 #include "base/log.h"
 #include "base/own.h"
 #include "guest/agent_user.h"
@@ -38,11 +40,14 @@
 #include "guest/rootfs.h"
 #include "guest/sysfile.h"
 #include "guest/tool.h"
+#include "guest/trust.h"
 
 #ifndef MCL_ONFAULT
 #define MCL_ONFAULT 4
 #endif
 #define DEVICE_WAIT_MS 20000
+#define ROOTS "/ca-certificates.crt"
+#define ROOTS_MAX (4u << 20)
 
 /* 0, 1, 2 are /dev/null: what a session does not ask for, it inherits. */
 static void open_stdio(void)
@@ -115,8 +120,20 @@ static void stay_in_memory(void)
 		log_debug("mlockall: %s", strerror(errno));
 }
 
+/* The initramfs is out of sight once the root has changed. */
+static void take_roots(struct buffer *roots)
+{
+	struct error err;
+
+	if (fileio_read(AT_FDCWD, ROOTS, roots, &err) < 0)
+		log_debug("%s", err.text);
+	unlink(ROOTS);
+}
+
 static int boot_machine(struct kernel_args *args, struct error *err)
 {
+	AUTO_BUFFER struct buffer roots = BUFFER_INIT(ROOTS_MAX);
+
 	if (rootfs_mount_early(err))
 		return -1;
 	open_stdio();
@@ -127,9 +144,11 @@ static int boot_machine(struct kernel_args *args, struct error *err)
 	modules_load();
 	if (rootfs_mount_disk(DEVICE_WAIT_MS, err))
 		return -1;
-	if (rootfs_switch(err))
+	take_roots(&roots);
+	if (rootfs_switch(err) || rootfs_mount_late(err))
 		return -1;
-	return rootfs_mount_late(err);
+	trust_provide("", roots.data, roots.len);
+	return 0;
 }
 
 static int serve(struct guest *guest, struct error *err)

@@ -9,9 +9,12 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <sched.h>
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/mount.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/buffer.h"
@@ -25,6 +28,7 @@
 #include "tree/tree_walk.h"
 
 #define AGENT_UID 1000
+#define ROOT_VIEW "/run/bawn/root"
 #define READ_BYTES (128u * 1024)
 #define DISCARD_BYTES_MAX (4u << 20)
 /* It is the guest's own disk that fills up. */
@@ -67,6 +71,23 @@ static int tar_out(char **args, struct error *err)
 	struct tree_walk_setup setup = { .put = put, .skipped = skipped };
 
 	return tree_pack(&place, &setup, err);
+}
+
+/*
+ * The disk's own files, without what is mounted on it: seen through a second
+ * mount of the root, which nobody else sees.
+ */
+static int root_out(char **args, struct error *err)
+{
+	struct tree_walk_setup setup = { .put = put, .skipped = skipped };
+
+	if (mkdir(ROOT_VIEW, 0700) < 0 && errno != EEXIST)
+		return error_set(err, errno, ROOT_VIEW);
+	if (unshare(CLONE_NEWNS) < 0 ||
+	    mount(NULL, "/", NULL, MS_PRIVATE | MS_REC, NULL) < 0 ||
+	    mount("/", ROOT_VIEW, NULL, MS_BIND, NULL) < 0)
+		return error_set(err, errno, "second mount of the root");
+	return tree_walk(AT_FDCWD, ROOT_VIEW, "", &setup, err);
 }
 
 static int feed(struct tree_unpack *unpack, struct error *err)
@@ -172,11 +193,12 @@ static const struct {
 	int args;
 	int (*run)(char **args, struct error *err);
 } tools[] = {
-	{ "tar-out", 1, tar_out }, /* PATH to stdout */
-	{ "tar-in", 1, tar_in },   /* stdin into the folder PATH */
-	{ "copy-in", 1, copy_in }, /* what tar-out wrote, to PATH */
-	{ "changes", 1, changes }, /* of share NUMBER, to stdout */
-	{ "seed", 1, seed },       /* files of the home, MODE */
+	{ "tar-out", 1, tar_out },   /* PATH to stdout */
+	{ "root-out", 0, root_out }, /* the disk to stdout */
+	{ "tar-in", 1, tar_in },     /* stdin into the folder PATH */
+	{ "copy-in", 1, copy_in },   /* what tar-out wrote, to PATH */
+	{ "changes", 1, changes },   /* of share NUMBER, to stdout */
+	{ "seed", 1, seed },         /* files of the home, MODE */
 	{ "discard", 2,
 	  discard }, /* changes of share NUMBER, mounted on PATH */
 };

@@ -136,15 +136,20 @@ static bool add_to_bundle(const char *root, const char *path, int flags,
 	return true;
 }
 
-/* A template without a list gets one with this authority alone. */
-static void make_bundle(const char *root, const char *block)
+static int make_bundle_folder(const char *root)
 {
 	char folder[PATH_MAX];
 	struct error err = { 0 };
 
 	if (text_format(folder, sizeof(folder), "%s/etc/ssl/certs", root) < 0)
-		return;
-	if (fileio_mkdirs(folder, 0755, &err) < 0 ||
+		return -1;
+	return fileio_mkdirs(folder, 0755, &err);
+}
+
+/* A template without a list gets one with this authority alone. */
+static void make_bundle(const char *root, const char *block)
+{
+	if (make_bundle_folder(root) < 0 ||
 	    !add_to_bundle(root, bundles[0], O_CREAT, block))
 		log_warn("no list of authorities");
 }
@@ -174,6 +179,29 @@ static void add_anchors(const char *root, const char *pem)
 	}
 }
 
+static bool exists(const char *root, const char *path)
+{
+	char full[PATH_MAX];
+
+	return text_format(full, sizeof(full), "%s%s", root, path) == 0 &&
+	       access(full, R_OK) == 0;
+}
+
+void trust_provide(const char *root, const void *list, size_t len)
+{
+	AUTO_CLOSE int fd = -1;
+	struct error err = { 0 };
+
+	for (size_t i = 0; i < ARRAY_SIZE(bundles); i++)
+		if (exists(root, bundles[i]))
+			return;
+	if (!len || make_bundle_folder(root) < 0)
+		return;
+	fd = open_file(root, bundles[0], O_WRONLY | O_CREAT | O_TRUNC);
+	if (fd < 0 || fileio_write_all(fd, list, len, &err) < 0)
+		log_warn("%s could not be made", bundles[0]);
+}
+
 void trust_install(const char *root, const char *pem)
 {
 	char block[BLOCK_MAX];
@@ -187,14 +215,6 @@ void trust_install(const char *root, const char *pem)
 	add_to_bundles(root, block);
 	add_anchors(root, pem);
 	write_file(root, TRUST_FILE, pem);
-}
-
-static bool exists(const char *root, const char *path)
-{
-	char full[PATH_MAX];
-
-	return text_format(full, sizeof(full), "%s%s", root, path) == 0 &&
-	       access(full, R_OK) == 0;
 }
 
 unsigned trust_variables(const char *root,

@@ -9,6 +9,8 @@
  */
 #pragma once
 
+#include <stddef.h>
+
 /* The authority alone, for what adds one to a list of its own. */
 #define TRUST_FILE "/run/bawn/ca.crt"
 
@@ -17,6 +19,11 @@
  * What cannot be written is logged. root stands before every path ("").
  */
 void trust_install(const char *root, const char *pem);
+/*
+ * For a template without a list of authorities: it gets this one, which is the
+ * host's. Any other keeps what it has.
+ */
+void trust_provide(const char *root, const void *list, size_t len);
 
 struct trust_variable {
 	const char *name, *value;

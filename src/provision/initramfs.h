@@ -2,9 +2,10 @@
 /*
  * initramfs.h - bawn-init and the modules, as one archive
  *
- * /init, /modules/NAME.ko, /modules.order (file names in load order), empty
- * folders /dev /proc /sys /newroot, and /dev/console. Not compressed: it is
- * read from the page cache, and unpacking would cost the guest time.
+ * /init, /modules/NAME.ko, /modules.order (file names in load order),
+ * /ca-certificates.crt (whom this host trusts), empty folders /dev /proc /sys
+ * /newroot, and /dev/console. Not compressed: it is read from the page cache,
+ * and unpacking would cost the guest time.
  */
 #pragma once
 

@@ -133,8 +133,7 @@ static int open_in_layout(void *ctx, const char *name, struct error *err)
 
 /* ---- names ---- */
 
-/* "/x/Root FS.tar.gz" is root-fs:latest. */
-static void name_from_label(const char *label, char name[REFERENCE_TEXT_MAX])
+void template_load_name(const char *label, char name[REFERENCE_TEXT_MAX])
 {
 	const char *slash = strrchr(label, '/');
 	bool between = false;
@@ -166,7 +165,7 @@ static int read_name(const struct template_load *load, const char *said,
 {
 	char name[REFERENCE_TEXT_MAX], whole[2 * REFERENCE_TEXT_MAX];
 
-	name_from_label(load->label, name);
+	template_load_name(load->label, name);
 	if (!said)
 		return reference_parse(name, reference, err);
 	if (strpbrk(said, "/:"))
@@ -264,7 +263,7 @@ int template_load(const struct template_load *load, struct error *err)
 
 	if (archive < 0)
 		return error_prefix(err, "%s", load->label);
-	for (size_t i = 0; i < count; i++)
+	for (size_t i = 0; i < (load->alone ? 1 : count); i++)
 		if (load_one(load, archive, folder, i, &count, err) < 0)
 			return error_prefix(err, "%s", load->label);
 	return 0;

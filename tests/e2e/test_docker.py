@@ -17,6 +17,7 @@ from images import Image, RealRegistry, entry, make_tar, need  # noqa: E402
 SLOW = pytest.mark.skipif(not SOAK, reason="20 to 100 s under emulation: make soak runs it")
 TOOLS = ("sh", "cat", "echo", "httpd", "id", "ls", "sleep", "wget")
 ENGINE_SECONDS = 120
+INPUT_BYTES = 3 * 1000 * 1000  # more than is on its way at any time
 
 
 def busybox_image():
@@ -67,6 +68,10 @@ def host_sockets():
 def test_the_first_client_starts_the_engine(bawn, docker_box, registry, small):
     before = host_sockets()
     assert bawn.running(docker_box, "dockerd") == 0
+    # Its own input goes on and ends, although the engine was forked meanwhile.
+    told = bawn("exec", "-i", docker_box, "sh", "-c", "docker version -f x && cat | wc -c",
+                input=b"x" * INPUT_BYTES, timeout=ENGINE_SECONDS)
+    assert told.out.split() == [b"x", b"%d" % INPUT_BYTES], told
     refused = docker(bawn, docker_box, "pull", small)
     assert refused.code != 0 and "refused" in refused.err, refused
     bawn("policy", "allow", docker_box, f"localhost:{registry.port}")

@@ -13,6 +13,7 @@ from bawn import START_SECONDS
 
 MUSL = "/lib/ld-musl-x86_64.so.1"
 NAME = "example.org/odd:1"
+HOST_BUNDLE = "/etc/ssl/certs/ca-certificates.crt"
 CONFIG = {"Env": ["GREETING=ahoy", "PATH=/odd:/tools"], "Entrypoint": ["greet"],
           "Cmd": ["world"], "WorkingDir": "/srv/made", "User": "1234:77"}
 GREET = """#!/tools/sh
@@ -92,6 +93,13 @@ def test_an_image_without_users_gets_one(session, odd):
         "agent\n1000\n/odd:/tools ahoy\n"
     assert session("exec", "--user", "root", odd, "id", "-u").out == "0\n"
     assert session("exec", odd, "sh", "-c", "echo x >new; cat new").out == "x\n"
+
+
+def test_an_image_without_authorities_gets_those_of_the_host(session, odd):
+    with open(HOST_BUNDLE, encoding="ascii") as file:
+        trusted = file.read()
+    listed = session("exec", odd, "cat", HOST_BUNDLE).out
+    assert listed.startswith(trusted) and "bawn: the authority" in listed[len(trusted):]
 
 
 def test_an_image_of_another_c_library_runs(session, odd, musl):

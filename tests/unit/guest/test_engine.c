@@ -107,11 +107,14 @@ static bool log_has(const char *text)
 	       memmem(got.data, got.len, text, strlen(text));
 }
 
+static unsigned slow_ms = 1000 * SECONDS;
+
 static pid_t keep(const char *script, int listener)
 {
 	struct engine_keeper keeper = { .listener = listener,
 					.program = program,
 					.log = log_path,
+					.slow_ms = slow_ms,
 					.answer_ms = 200 };
 	pid_t pid;
 
@@ -162,6 +165,25 @@ static void one_that_cannot_start_is_spoken_for(void)
 	CHECK(log_has("no disk\n"));
 }
 
+static void one_that_was_too_slow_is_tried_again(void)
+{
+	AUTO_CLOSE int listener = listen_there();
+	AUTO_CLOSE int client = ask(), taken = -1;
+	int status;
+	pid_t pid;
+
+	slow_ms = 0;
+	pid = keep("#!/bin/sh\necho one more >&2\n"
+		   "test $(grep -c more \"${0%program}log\") = 2\n",
+		   listener);
+	CHECK(waitpid(pid, &status, 0) == pid && status == 0);
+	CHECK(log_has("one more\none more\n"));
+	CHECK(!log_has("one more\none more\none more\n"));
+	taken = accept(listener, NULL, NULL);
+	CHECK(taken >= 0);
+	slow_ms = 1000 * SECONDS;
+}
+
 static void one_that_ends_by_itself_leaves_the_queue(void)
 {
 	AUTO_CLOSE int listener = listen_there();
@@ -184,6 +206,7 @@ int main(void)
 	RUN(it_is_found_where_programs_are);
 	RUN(the_first_client_waits_in_the_queue);
 	RUN(one_that_cannot_start_is_spoken_for);
+	RUN(one_that_was_too_slow_is_tried_again);
 	RUN(one_that_ends_by_itself_leaves_the_queue);
 	(void)fileio_remove_tree(AT_FDCWD, folder, &err);
 	return DONE();

@@ -56,6 +56,24 @@ static void without_an_authority_nothing_changes(void)
 	CHECK(trust_variables(root, out) == 0);
 }
 
+static void a_template_without_a_list_gets_the_hosts(void)
+{
+	static const char list[] = "-----HOST-----\n";
+
+	trust_provide(root, "", 0);
+	CHECK(access(full(BUNDLE), F_OK) < 0);
+	trust_provide(root, list, strlen(list));
+	CHECK(is(BUNDLE, list));
+	trust_provide(root, FIRST, strlen(FIRST));
+	CHECK(is(BUNDLE, list));
+	CHECK(!unlink(full(BUNDLE)));
+	/* one in another place is one, too */
+	put("/etc/ssl/cert.pem", FIRST);
+	trust_provide(root, list, strlen(list));
+	CHECK(access(full(BUNDLE), F_OK) < 0);
+	CHECK(!unlink(full("/etc/ssl/cert.pem")));
+}
+
 static void it_is_added_to_the_bundle_once(void)
 {
 	trust_install(root, "-----A-----\n");
@@ -127,6 +145,7 @@ int main(void)
 	fileio_mkdirs(full("/etc/ssl/certs"), 0755, &err);
 	fileio_mkdirs(full("/run/bawn"), 0755, &err);
 	fileio_mkdirs(full("/usr/local/share/ca-certificates"), 0755, &err);
+	RUN(a_template_without_a_list_gets_the_hosts);
 	RUN(without_an_authority_nothing_changes);
 	RUN(it_is_added_to_the_bundle_once);
 	RUN(another_takes_its_place);

@@ -1,0 +1,93 @@
+# SPDX-License-Identifier: Apache-2.0
+"""template build: a Dockerfile, built by the Docker of a sandbox that shares nothing"""
+import os
+import pathlib
+import signal
+
+import pytest
+
+from bawn import SOAK, wait
+from test_docker import registry  # noqa: F401 (a fixture)
+
+SLOW = pytest.mark.skipif(not SOAK, reason="minutes under emulation: make soak runs it")
+BUILDER = "template-builder"
+BUILD_SECONDS = 500
+
+
+def folder(tmp_path, text, **files):
+    place = tmp_path / "Some Project"
+    place.mkdir(exist_ok=True)
+    (place / "Dockerfile").write_text(text)
+    for name, content in files.items():
+        (place / name).write_text(content)
+    return str(place)
+
+
+def build(bawn, *words, **kwargs):
+    return bawn.raw("template", "build", *words, timeout=BUILD_SECONDS, **kwargs)
+
+
+def test_what_is_wrong_here_is_said_before_anything_starts(bawn, tmp_path):
+    place = folder(tmp_path, "FROM scratch\n")
+    for words, text in [(("nowhere",), "nowhere: No such file"),
+                        ((f"{place}/Dockerfile",), "Not a directory"),
+                        (("-f", f"{place}/none", place), "none: No such file"),
+                        ((str(tmp_path),), "-f names another"),
+                        (("-t", "base", place), "cannot be the name"),
+                        (("-t", "Not/Valid:", place), "Not/Valid"),
+                        ((), "DIR")]:
+        told = build(bawn, *words)
+        assert told.code != 0 and text in told.err, told
+    assert BUILDER not in bawn.names()
+
+
+@SLOW
+@pytest.mark.seconds(1500)
+def test_a_dockerfile_becomes_a_template(bawn, tmp_path, registry):  # noqa: F811
+    small = f"{registry.host}/small"
+    place = folder(tmp_path, f"FROM {small} AS first\nARG WHO=nobody\n"
+                   "RUN echo made for $WHO > /made\n"
+                   f"FROM {small}\nCOPY --from=first /made /made\nCOPY sent /sent\n"
+                   "CMD [\"cat\", \"/made\", \"/sent\"]\n", sent="as it is\n")
+    # Behind its own rules.
+    refused = build(bawn, "-t", "made:1", place)
+    assert refused.code == 1 and "could not be built" in refused.err, refused
+    bawn("policy", "allow", BUILDER, f"localhost:{registry.port}")
+    made = build(bawn, "-t", "made:1", "--build-arg", "WHO=you", place)
+    assert made.code == 0 and made.out == "made:1\n", made
+    assert bawn.status(BUILDER) == "stopped"
+    shown = bawn("run", "--rm", "-t", "made:1", "-m", "256M", "--cpus", "1", timeout=300)
+    assert shown.out == "made for you\nas it is\n"
+    # The same once more takes nothing from the registry, nor does one that stands on it.
+    bawn("policy", "rm", BUILDER, f"localhost:{registry.port}")
+    other = folder(tmp_path, "FROM made:1\nRUN echo more >> /made\n")
+    built = build(bawn, other)
+    assert built.code == 0 and built.out == "some-project:latest\n", built
+    shown = bawn("run", "--rm", "-t", "some-project", "-m", "256M", "--cpus", "1", timeout=300)
+    assert shown.out == "made for you\nmore\nas it is\n"
+    bawn("rm", "-f", BUILDER)
+    bawn("template", "rm", "-f", "made:1", "some-project")
+
+
+@SLOW
+@pytest.mark.seconds(1500)
+def test_a_build_that_is_interrupted_leaves_no_template(bawn, tmp_path, registry):  # noqa: F811
+    """FROM tiny: a template that is no image has its files copied."""
+    place = folder(tmp_path, "FROM tiny\nRUN echo begun && sleep 1000\n")
+    out = pathlib.Path(tmp_path, "words")
+    for number in (signal.SIGINT, signal.SIGKILL):
+        with open(out, "wb") as words:
+            process = bawn.popen("template", "build", "-t", "never:1", place,
+                                 stdout=words, stderr=words)
+        wait(lambda: b"begun" in out.read_bytes() or process.poll() is not None, BUILD_SECONDS,
+             "the step runs")
+        assert process.poll() is None, out.read_text()
+        os.kill(process.pid, number)
+        code = process.wait(60)
+        assert code == (128 + number if number == signal.SIGINT else -number)
+    assert "never" not in bawn("template", "ls").out
+    # What was killed does not stand in the way of the next.
+    made = build(bawn, "-t", "after:1", folder(tmp_path, "FROM tiny\nRUN echo fine\n"))
+    assert made.code == 0 and made.out == "after:1\n", made
+    bawn("rm", "-f", BUILDER)
+    bawn("template", "rm", "-f", "after:1")
