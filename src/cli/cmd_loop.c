@@ -100,8 +100,8 @@ static int begin_state(struct loop_options *wish, const char *name,
 	run->folder = loop_place_open(name, err);
 	if (run->folder < 0)
 		return -1;
-	run->lock = fileio_lock(run->folder, RUN_STATE_LOCK, FILEIO_LOCK_TRY,
-				err);
+	run->lock =
+		fileio_lock(run->folder, RUN_STATE_LOCK, FILEIO_LOCK_TRY, err);
 	if (run->lock < 0 && err->code == EWOULDBLOCK)
 		return error_say(err, EWOULDBLOCK,
 				 "a loop of %s runs already (`bawn loop "
@@ -135,9 +135,8 @@ static int make_tasks(const struct loop_options *wish, int workspace,
 	AUTO_BUFFER struct buffer text = BUFFER_INIT(TASKS_BYTES_MAX);
 	static const char head[] = "# Tasks\n\n";
 
-	if (!wish->tasks ||
-	    ralph_read(workspace, RALPH_FOLDER "/" RALPH_TASKS, &text, err) !=
-		    0)
+	if (!wish->tasks || ralph_read(workspace, RALPH_FOLDER "/" RALPH_TASKS,
+				       &text, err) != 0)
 		return 0;
 	return ralph_write(workspace, RALPH_TASKS, head, strlen(head), err);
 }
@@ -178,10 +177,11 @@ static int run_engine(const struct loop_options *wish, struct loop_run *run,
 
 static void say_begin(struct loop_run *run, bool resumed)
 {
-	AUTO(json) json_t *details =
-		json_pack("{s:s, s:s, s:s, s:s}", "name", run->state.name,
-			  "agent", run->state.agent, "workspace",
-			  run->state.workspace, "resumed", resumed ? "yes" : "");
+	AUTO(json)
+	json_t *details = json_pack("{s:s, s:s, s:s, s:s}", "name",
+				    run->state.name, "agent", run->state.agent,
+				    "workspace", run->state.workspace,
+				    "resumed", resumed ? "yes" : "");
 
 	loop_view_event(&run->view, "begin", details);
 }
@@ -255,6 +255,21 @@ const struct command command_loop = {
 	.completes = COMPLETE_RUN,
 	.flags = COMMAND_TAKES_REST | COMMAND_USES_STORE,
 	.max_words = 2,
+	.failure_code = 125,
+	.usage_code = 64,
+	.run = run,
+};
+
+const struct command command_ralph = {
+	.name = "loop",
+	.arguments = "[PROMPT] [N] [-- AGENT ARGS...]",
+	.help = "run an agent in this folder until the work is done",
+	.details = "`bawn loop` with the words of other loops: what is no "
+		   "number is the prompt.",
+	.options = loop_option_rows,
+	.options_too = loop_sandbox_rows,
+	.flags = COMMAND_TAKES_REST | COMMAND_USES_STORE,
+	.max_words = COMMAND_ANY_WORDS,
 	.failure_code = 125,
 	.usage_code = 64,
 	.run = run,

@@ -83,9 +83,9 @@ static int list_tasks(const struct options *options,
 static void print_state(const struct run_state *state, bool alive)
 {
 	bool died = state->status == RUN_RUNNING && !alive;
-	int64_t end = state->ended ? state->ended
-				   : (died ? state->heartbeat
-					   : (int64_t)time(NULL));
+	int64_t end = state->ended
+			      ? state->ended
+			      : (died ? state->heartbeat : (int64_t)time(NULL));
 	char took[32];
 
 	duration_text((double)(end - state->started), took, sizeof(took));
@@ -116,8 +116,7 @@ static int show_status(const struct options *options,
 	int found = loop_place_find(wish->agent_given ? wish->agent : NULL,
 				    wish->path, &folder, &state, err);
 
-	if (found < 0 ||
-	    (with_tasks && load_tasks(wish->path, &list, err) < 0))
+	if (found < 0 || (with_tasks && load_tasks(wish->path, &list, err) < 0))
 		return -1;
 	if (!found && !with_tasks)
 		return error_set(err, 0, "no loop has run in %s", wish->path);
@@ -131,9 +130,9 @@ static int show_status(const struct options *options,
 	}
 	json = found ? run_state_encode(&state) : json_object();
 	json_object_set_new(json, "active", json_boolean(alive));
-	json_object_set_new(json, "died",
-			    json_boolean(found && !alive &&
-					 state.status == RUN_RUNNING));
+	json_object_set_new(
+		json, "died",
+		json_boolean(found && !alive && state.status == RUN_RUNNING));
 	if (with_tasks)
 		json_object_set_new(json, "tasks", tasks_json(&list));
 	print_json(json);
@@ -147,8 +146,8 @@ static int add_context(const struct options *options,
 
 	if (workspace < 0)
 		return -1;
-	return ralph_add_context(
-		workspace, options_value(options, "add-context"), err);
+	return ralph_add_context(workspace,
+				 options_value(options, "add-context"), err);
 }
 
 static int clear_context(const struct options *options,
@@ -175,9 +174,9 @@ static int change_tasks(const char *path, const char *title, uint64_t number,
 	if (!text.len && title)
 		buffer_printf(&text, "# Tasks\n\n");
 	bytes = text.len ? (const char *)text.data : "";
-	failed = title ? tasks_add(bytes, text.len, title, &changed)
-		       : tasks_remove(bytes, text.len, (size_t)number,
-				      &changed);
+	failed =
+		title ? tasks_add(bytes, text.len, title, &changed)
+		      : tasks_remove(bytes, text.len, (size_t)number, &changed);
 	if (failed < 0)
 		return title ? error_set(err, 0, "the list of tasks is full")
 			     : error_set(err, 0, "there is no task %llu",
@@ -209,9 +208,9 @@ static const struct {
 	int (*run)(const struct options *options,
 		   const struct loop_options *wish, struct error *err);
 } rows[] = {
-	{ "status", show_status },     { "list-tasks", list_tasks },
+	{ "status", show_status },      { "list-tasks", list_tasks },
 	{ "add-context", add_context }, { "clear-context", clear_context },
-	{ "add-task", add_task },      { "remove-task", remove_task },
+	{ "add-task", add_task },       { "remove-task", remove_task },
 };
 
 static bool given(const struct options *options, const char *name)

@@ -68,8 +68,7 @@ static void note(json_t *seen, const char *path)
 	if (!path[0] || is_own(path))
 		return;
 	text_printable(path, strlen(path), shown, sizeof(shown));
-	if (json_object_size(seen) < FILES_MAX ||
-	    json_object_get(seen, shown))
+	if (json_object_size(seen) < FILES_MAX || json_object_get(seen, shown))
 		json_object_set_new(seen, shown, json_true());
 }
 
@@ -117,18 +116,17 @@ static int open_journal(const struct sandbox *sandbox, const char *label)
 	if (!name[0])
 		return -1;
 	segment = openat(undo, name, FOLDER_FLAGS);
-	return segment < 0 ? -1
-			   : openat(segment, SEGMENT_JOURNAL,
-				    O_RDONLY | O_NOFOLLOW | O_NONBLOCK |
-					    O_CLOEXEC);
+	return segment < 0
+		       ? -1
+		       : openat(segment, SEGMENT_JOURNAL,
+				O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
 }
 
 static bool add_files(const struct loop_facts *facts,
 		      const struct sandbox *sandbox, json_t *record)
 {
-	AUTO_CLOSE int fd = facts->label[0]
-				    ? open_journal(sandbox, facts->label)
-				    : -1;
+	AUTO_CLOSE int fd =
+		facts->label[0] ? open_journal(sandbox, facts->label) : -1;
 	AUTO_BUFFER struct buffer bytes = BUFFER_INIT(JOURNAL_BYTES_MAX);
 	AUTO(json) json_t *seen = json_object();
 	json_t *list = json_array();
@@ -169,8 +167,8 @@ static void take_lines(const struct buffer *text, struct net_summary *summary,
 
 /* What was added since the mark; of a newer file all. */
 static void read_log(const struct loop_facts *facts,
-		     const struct sandbox *sandbox,
-		     struct net_summary *summary, unsigned *denied)
+		     const struct sandbox *sandbox, struct net_summary *summary,
+		     unsigned *denied)
 {
 	AUTO_CLOSE int folder = net_log_open(sandbox);
 	AUTO_BUFFER struct buffer text = BUFFER_INIT(2 * LOG_BYTES_MAX);

@@ -35,8 +35,8 @@ void loop_run_hook(const struct loop_run *run)
 		xcalloc(count + VARIABLES + 1, sizeof(*env));
 	AUTO_FREE char *status = xasprintf("BAWN_LOOP_STATUS=%s",
 					   run_status_name(state->status));
-	AUTO_FREE char *detail = xasprintf("BAWN_LOOP_DETAIL=%s",
-					   state->detail);
+	AUTO_FREE char *detail =
+		xasprintf("BAWN_LOOP_DETAIL=%s", state->detail);
 	AUTO_FREE char *name = xasprintf("BAWN_LOOP_NAME=%s", state->name);
 	AUTO_FREE char *folder =
 		xasprintf("BAWN_LOOP_WORKSPACE=%s", state->workspace);

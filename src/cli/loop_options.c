@@ -17,6 +17,7 @@
 #include "base/mem.h"
 #include "base/own.h"
 #include "base/text.h"
+#include "cli/command.h"
 #include "loop/duration.h"
 #include "loop/prompt.h"
 #include "loop/ralph_folder.h"
@@ -53,8 +54,9 @@ static int take_agent(struct loop_options *wish, const char *word,
 	json_t *agent = agents_find(wish->agents, word);
 
 	if (!agent)
-		return options_usage(err, "there is no agent %s (a PATH has a "
-					  "\"/\" or \".\")",
+		return options_usage(err,
+				     "there is no agent %s (a PATH has a "
+				     "\"/\" or \".\")",
 				     word);
 	wish->agent = agent_text(agent, "name");
 	wish->agent_given = true;
@@ -83,6 +85,8 @@ int loop_options_place(struct loop_options *wish, const struct options *options,
 	for (size_t i = 0; i < options->word_count; i++) {
 		const char *word = options->words[i];
 
+		if (options->command == &command_ralph)
+			break;
 		if (is_path(word) ? take_path(wish, word, err) < 0
 				  : take_agent(wish, word, err) < 0)
 			return -1;
@@ -116,8 +120,9 @@ static int take_duration(const struct options *options, const char *name,
 
 	*out = fallback;
 	if (text && duration_parse(text, out) < 0)
-		return options_usage(err, "--%s takes a time like 90s, 30m or "
-					  "2h",
+		return options_usage(err,
+				     "--%s takes a time like 90s, 30m or "
+				     "2h",
 				     name);
 	return 0;
 }
@@ -134,7 +139,8 @@ static int take_cost(const struct options *options, uint64_t *micros,
 	value = strtod(text, &end);
 	if (end == text || *end || !isfinite(value) || value <= 0 ||
 	    value > COST_MAX)
-		return options_usage(err, "--max-cost takes dollars, like 2.50");
+		return options_usage(err,
+				     "--max-cost takes dollars, like 2.50");
 	*micros = (uint64_t)(value * 1e6 + 0.5);
 	return 0;
 }
@@ -173,8 +179,8 @@ static char *read_text(const char *path, struct error *err)
 {
 	AUTO_BUFFER struct buffer text = BUFFER_INIT(PROMPT_MAX);
 	bool is_stdin = !strcmp(path, "-");
-	AUTO_CLOSE int fd = is_stdin ? dup(0)
-				     : open(path, O_RDONLY | O_CLOEXEC);
+	AUTO_CLOSE int fd =
+		is_stdin ? dup(0) : open(path, O_RDONLY | O_CLOEXEC);
 	const char *bytes;
 
 	if (fd < 0) {
@@ -209,6 +215,32 @@ static int read_project_prompt(struct loop_options *wish, struct error *err)
 	return 0;
 }
 
+/* The words of `ralph`: a number is N, the others are the prompt. */
+static int take_words(struct loop_options *wish, struct error *err)
+{
+	AUTO_BUFFER struct buffer text = BUFFER_INIT(PROMPT_MAX);
+	const struct options *options = wish->options;
+	const char *bytes;
+
+	for (size_t i = 0; i < options->word_count; i++) {
+		const char *word = options->words[i];
+		uint64_t number;
+
+		if (text_to_u64(word, 1, ITERATIONS_MAX, &number) == 0)
+			wish->max_iterations = (unsigned)number;
+		else if (buffer_printf(&text, "%s%s", text.len ? " " : "",
+				       word) < 0)
+			return options_usage(err, "the prompt is too long");
+	}
+	bytes = text.len ? buffer_str(&text) : NULL;
+	if (!bytes)
+		return 0;
+	if (wish->prompt)
+		return options_usage(err, "there are two prompts");
+	wish->prompt = xstrdup(bytes);
+	return 0;
+}
+
 static int take_prompt(struct loop_options *wish, struct error *err)
 {
 	const char *text = options_value(wish->options, "prompt");
@@ -226,10 +258,13 @@ static int take_prompt(struct loop_options *wish, struct error *err)
 		wish->prompt = xstrdup(text);
 	else if (file)
 		wish->prompt = read_text(file, err);
-	else
-		return read_project_prompt(wish, err);
-	if (!wish->prompt)
+	if (!wish->prompt && file)
 		return -1;
+	if (wish->options->command == &command_ralph &&
+	    take_words(wish, err) < 0)
+		return -1;
+	if (!wish->prompt)
+		return read_project_prompt(wish, err);
 	if (!wish->prompt[0])
 		return options_usage(err, "the prompt is empty");
 	return 0;
@@ -264,8 +299,9 @@ static int take_argv(struct loop_options *wish, struct error *err)
 	}
 	if (!output &&
 	    output_format_of(agent_text(agent, "output"), &wish->format) < 0)
-		return error_set(err, 0, "agent %s prints a form that is not "
-					 "known",
+		return error_set(err, 0,
+				 "agent %s prints a form that is not "
+				 "known",
 				 wish->agent);
 	wish->argv = agent_argv(agent, AGENT_ONCE, wish->extra);
 	if (!wish->argv)
@@ -315,10 +351,10 @@ const char **loop_options_create(const struct loop_options *wish,
 
 		if (!passes_on(given->row))
 			continue;
-		argv[count++] =
-			given->value ? xasprintf("--%s=%s", given->row->name,
-						 given->value)
-				     : xasprintf("--%s", given->row->name);
+		argv[count++] = given->value
+					? xasprintf("--%s=%s", given->row->name,
+						    given->value)
+					: xasprintf("--%s", given->row->name);
 	}
 	argv[count++] = xstrdup(wish->agent);
 	argv[count++] = xstrdup(wish->path);

@@ -72,11 +72,11 @@ bool loop_place_is_alive(int folder)
 }
 
 /* Takes the candidate when it belongs to the folder and is newer. */
-static void consider(int loops, const char *name, const char *path,
-		     int *folder, struct run_state *best)
+static void consider(int loops, const char *name, const char *path, int *folder,
+		     struct run_state *best)
 {
-	AUTO_CLOSE int fd = openat(loops, name, O_RDONLY | O_DIRECTORY |
-							O_NOFOLLOW | O_CLOEXEC);
+	AUTO_CLOSE int fd = openat(
+		loops, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
 	struct run_state state = RUN_STATE_INIT;
 
 	if (fd < 0 || run_state_load(fd, &state, NULL) <= 0)

@@ -289,8 +289,8 @@ static void save_view(const struct loop_run *run, const char *name,
 	AUTO_FREE char *text = json ? json_dumps(json, JSON_INDENT(2)) : NULL;
 	struct error err = { 0 };
 
-	if (text && ralph_write(run->workspace, name, text, strlen(text),
-				&err) < 0)
+	if (text &&
+	    ralph_write(run->workspace, name, text, strlen(text), &err) < 0)
 		log_debug("%s", err.text);
 	json_decref(json);
 }

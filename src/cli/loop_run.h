@@ -38,12 +38,12 @@ struct loop_run {
 	char tasks_file[64];     /* private */
 };
 
-#define LOOP_RUN_INIT                                 \
-	((struct loop_run){ .sandbox = SANDBOX_INIT,  \
-			    .workspace = -1,          \
-			    .folder = -1,             \
-			    .lock = -1,               \
-			    .state = RUN_STATE_INIT,  \
+#define LOOP_RUN_INIT                                \
+	((struct loop_run){ .sandbox = SANDBOX_INIT, \
+			    .workspace = -1,         \
+			    .folder = -1,            \
+			    .lock = -1,              \
+			    .state = RUN_STATE_INIT, \
 			    .signals = LOOP_SIGNALS_INIT })
 void loop_run_release(struct loop_run *run);
 #define AUTO_LOOP_RUN __attribute__((cleanup(loop_run_release)))

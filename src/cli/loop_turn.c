@@ -139,8 +139,9 @@ static void check_time(struct watch *watch)
 
 static bool is_over(const struct watch *watch)
 {
-	return watch->exited || (watch->leaving && loop_now_ms() -
-				 watch->leave_ms >= FAREWELL_MS);
+	return watch->exited ||
+	       (watch->leaving &&
+		loop_now_ms() - watch->leave_ms >= FAREWELL_MS);
 }
 
 static int step(struct watch *watch, struct error *err)

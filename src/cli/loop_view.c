@@ -102,10 +102,11 @@ static void say_turn(struct loop_view *view, const json_t *record)
 	       promise[0] ? ", promises " : "", promise);
 	if (error[0])
 		printf("  error: %s\n", error);
-	json_array_foreach(json_object_get(record, "egress"), i, host)
-		if (json_is_true(json_object_get(host, "denied")))
-			printf("  blocked: %s (%d times)\n",
-			       text_of(host, "host"), number_of(host, "count"));
+	json_array_foreach(
+		json_object_get(record, "egress"), i,
+		host) if (json_is_true(json_object_get(host, "denied")))
+		printf("  blocked: %s (%d times)\n", text_of(host, "host"),
+		       number_of(host, "count"));
 }
 
 static void say_wait(struct loop_view *view, const json_t *details)
@@ -229,8 +230,9 @@ void loop_view_tick(struct loop_view *view, const struct run_state *state,
 		return;
 	duration_text(passed, took, sizeof(took));
 	(void)text_format(
-		line, sizeof(line), "%u/%u %s  %llu tokens  %.2f USD  "
-				    "%u blocked  %s",
+		line, sizeof(line),
+		"%u/%u %s  %llu tokens  %.2f USD  "
+		"%u blocked  %s",
 		view->iteration, view->max_iterations, took,
 		(unsigned long long)(state->tokens_in + state->tokens_out +
 				     output->tokens_in + output->tokens_out),

@@ -11,10 +11,10 @@ static void durations_are_read(void)
 	static const struct {
 		const char *text;
 		uint64_t seconds;
-	} good[] = { { "90", 90 },     { "0", 0 },        { "5m", 300 },
+	} good[] = { { "90", 90 },      { "0", 0 },       { "5m", 300 },
 		     { "1h30m", 5400 }, { "2d", 172800 }, { "1m5s", 65 },
 		     { "1h5", 3605 } };
-	static const char *const bad[] = { "",   "m",    "1x",  "-1", "5m5m",
+	static const char *const bad[] = { "",     "m",    "1x",  "-1",  "5m5m",
 					   "1s1h", "400d", "1 m", "1.5h" };
 	uint64_t seconds;
 
