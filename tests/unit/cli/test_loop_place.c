@@ -22,9 +22,11 @@ static int is(const char *agent, const char *path, const char *expected)
 static void names_are_as_scripts_know_them(void)
 {
 	/* first 8 digits of sha256sum of the path */
-	CHECK(is("claude", "/home/u/My App__2!", "ralph-claude-my-app-2-fe0f7630"));
+	CHECK(is("claude", "/home/u/My App__2!",
+		 "ralph-claude-my-app-2-fe0f7630"));
 	CHECK(is("codex", "/", "ralph-codex-sandbox-8a5edab2"));
-	CHECK(is("docker-agent", "/x/...", "ralph-docker-agent-sandbox-3cf52946"));
+	CHECK(is("docker-agent", "/x/...",
+		 "ralph-docker-agent-sandbox-3cf52946"));
 }
 
 static void a_long_folder_is_cut(void)
