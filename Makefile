@@ -32,6 +32,11 @@ install:
 	@tools/deps.sh build
 	@tools/build.sh build-install --prefix=$(PREFIX)
 	@DESTDIR=$(DESTDIR) meson install -C build-install --no-rebuild --quiet
+	@tools/plugin.sh
+
+deb:
+	@tools/deps.sh build package
+	@tools/deb.sh .
 
 format:
 	@tools/deps.sh lint
@@ -48,4 +53,4 @@ fuzz:
 clean:
 	rm -rf build build-*
 
-.PHONY: all run test soak mutate bench install format tidy fuzz clean
+.PHONY: all run test soak mutate bench install deb format tidy fuzz clean

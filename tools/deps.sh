@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # deps.sh - see to it that the Debian packages of these groups are installed
 #
-# usage: tools/deps.sh GROUP...    (build run test bench lint)
+# usage: tools/deps.sh GROUP...    (build run test bench package lint)
 #        tools/deps.sh --list GROUP...
 #
 # Nothing missing: one dpkg-query, no word. Something missing: apt-get, through
@@ -21,6 +21,7 @@ tinyproxy openssl musl-tools cpio zstd lz4 xz-utils bzip2 docker-registry skopeo
 openssh-server postgresql'
 bench='python3 squid tinyproxy runsc e2fsprogs qemu-system-x86 qemu-system-common qemu-utils
 ripgrep git valgrind docker-registry skopeo umoci'
+package='dpkg-dev file'
 lint='clang libclang-rt-14-dev clang-format clang-tidy cppcheck codespell shellcheck'
 
 list_only=no
@@ -37,9 +38,10 @@ for group; do
 	run) wanted="$wanted $run" tools="$tools qemu-system-x86_64" ;;
 	test) wanted="$wanted $test" tools="$tools python3 tmux" ;;
 	bench) wanted="$wanted $bench" tools="$tools python3" ;;
+	package) wanted="$wanted $package" tools="$tools dpkg-deb" ;;
 	lint) wanted="$wanted $lint" tools="$tools clang-format" ;;
 	*)
-		echo "deps.sh: no group $group (build run test bench lint)" >&2
+		echo "deps.sh: no group $group (build run test bench package lint)" >&2
 		exit 2
 		;;
 	esac

@@ -4,18 +4,44 @@
  */
 #include "cli/command.h"
 
+#include <fcntl.h>
 #include <jansson.h>
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "base/buffer.h"
 #include "base/error.h"
 #include "base/own.h"
+#include "base/text.h"
 #include "cli/print.h"
+#include "state/paths.h"
 
 #define HELP_MAX (64u * 1024)
+#define TOPIC_MAX 8192
+#define LETTERS "abcdefghijklmnopqrstuvwxyz"
 
 AUTO_DEFINE(json, json_t *, json_decref)
+
+/* A topic is a file of data/help; false when the word is none. */
+static bool add_topic(const char *word, struct buffer *out)
+{
+	char name[32], text[TOPIC_MAX];
+	AUTO_FREE char *path = NULL;
+	AUTO_CLOSE int fd = -1;
+	ssize_t len;
+
+	if (strspn(word, LETTERS) != strlen(word) || !*word ||
+	    text_format(name, sizeof(name), "help/%s", word) < 0)
+		return false;
+	path = paths_data_file(name, NULL);
+	fd = path ? open(path, O_RDONLY | O_CLOEXEC) : -1;
+	len = fd < 0 ? -1 : read(fd, text, sizeof(text));
+	if (len <= 0)
+		return false;
+	buffer_append(out, text, (size_t)len);
+	return true;
+}
 
 static int help(const struct options *options, struct error *err)
 {
@@ -26,7 +52,8 @@ static int help(const struct options *options, struct error *err)
 
 	if (!options->word_count) {
 		command_overview(&text);
-	} else {
+	} else if (options->word_count > 1 ||
+		   !add_topic(options->words[0], &text)) {
 		command = command_find((int)options->word_count, options->words,
 				       &words, &group, err);
 		if (group)
@@ -47,8 +74,9 @@ static int help(const struct options *options, struct error *err)
 
 const struct command command_help = {
 	.name = "help",
-	.arguments = "[COMMAND]",
-	.help = "show all commands, or what one does",
+	.arguments = "[COMMAND | TOPIC]",
+	.help = "show all commands, what one does, or a topic: policy, "
+		"secrets, workspace",
 	.completes = COMPLETE_COMMANDS,
 	.max_words = 2,
 	.failure_code = 1,

@@ -22,11 +22,11 @@ static const struct {
 } spellings[] = {
 	[SPELLING_BAWN] = { "bawn", "bawn", NULL },
 	[SPELLING_DOCKER] = { "docker-sandbox", "docker sandbox",
-			      "create exec help inspect ls network rm run stop "
-			      "version" },
+			      "create exec help inspect ls network reset rm "
+			      "run stop version" },
 	[SPELLING_SBX] = { "sbx", "sbx",
-			   "cp create exec help ls policy ports rm run stop "
-			   "version" },
+			   "cp create exec help ls policy ports rm run secret "
+			   "stop template version" },
 	[SPELLING_RALPH] = { "ralph", "ralph", "loop" },
 };
 

@@ -55,4 +55,6 @@ typedef void warm_unused_fn(void *ctx, const char *key, uint64_t bytes);
 int warm_each_unused(warm_unused_fn *each, void *ctx, struct error *err);
 /* Removes them. freed_bytes may be NULL. */
 int warm_prune(uint64_t *freed_bytes, struct error *err);
+/* Also what the next start would use; only what a sandbox stands on stays. */
+int warm_reset(uint64_t *freed_bytes, struct error *err);
 void warm_release(struct warm *warm);

@@ -257,6 +257,7 @@ struct today {
 	struct machine machine;
 	struct kernel kernel;
 	bool has_machine, has_kernel;
+	bool all;   /* the next start may make its own again */
 	int parent; /* of the images; borrowed */
 	warm_unused_fn *each;
 	void *ctx;
@@ -311,14 +312,18 @@ static void consider(void *ctx, const char *name)
 		openat(today->parent, name,
 		       O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
 
-	if (folder >= 0 && !would_be_used(folder, today) && !warm_is_used(name))
+	if (folder >= 0 && (today->all || !would_be_used(folder, today)) &&
+	    !warm_is_used(name))
 		today->each(today->ctx, name, bytes_of(folder));
 }
 
-int warm_each_unused(warm_unused_fn *each, void *ctx, struct error *err)
+static int each_unused(bool all, warm_unused_fn *each, void *ctx,
+		       struct error *err)
 {
 	AUTO_CLOSE int parent = paths_open(PATHS_DATA, "warm", err);
-	struct today today = { .parent = parent, .each = each, .ctx = ctx };
+	struct today today = {
+		.all = all, .parent = parent, .each = each, .ctx = ctx
+	};
 	int result;
 
 	if (parent < 0)
@@ -333,6 +338,11 @@ int warm_each_unused(warm_unused_fn *each, void *ctx, struct error *err)
 	return result;
 }
 
+int warm_each_unused(warm_unused_fn *each, void *ctx, struct error *err)
+{
+	return each_unused(false, each, ctx, err);
+}
+
 static void remove_unused(void *ctx, const char *name, uint64_t bytes)
 {
 	AUTO_CLOSE int parent = paths_open(PATHS_DATA, "warm", NULL);
@@ -342,12 +352,22 @@ static void remove_unused(void *ctx, const char *name, uint64_t bytes)
 		*freed += bytes;
 }
 
-int warm_prune(uint64_t *freed_bytes, struct error *err)
+static int remove_each(bool all, uint64_t *freed_bytes, struct error *err)
 {
 	uint64_t unasked;
 
 	if (!freed_bytes)
 		freed_bytes = &unasked;
 	*freed_bytes = 0;
-	return warm_each_unused(remove_unused, freed_bytes, err);
+	return each_unused(all, remove_unused, freed_bytes, err);
+}
+
+int warm_prune(uint64_t *freed_bytes, struct error *err)
+{
+	return remove_each(false, freed_bytes, err);
+}
+
+int warm_reset(uint64_t *freed_bytes, struct error *err)
+{
+	return remove_each(true, freed_bytes, err);
 }

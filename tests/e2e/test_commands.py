@@ -62,6 +62,23 @@ def test_inspect_of_nothing_is_an_error(bawn):
     assert done.code == 1 and "no-such-box" in done.err and done.out == ""
 
 
+def test_top_shows_the_hosts_own_numbers(bawn, shared_box, screen):
+    busy = bawn.popen("exec", shared_box, "sh", "-c", "while :; do :; done")
+    try:
+        wait(lambda: next(row for row in bawn("top", "--json").json
+                          if row["name"] == shared_box)["cpu_percent"] > 20, 30, "a busy CPU")
+    finally:
+        busy.kill()
+        busy.communicate()
+    row = next(row for row in bawn("top", "--json").json if row["name"] == shared_box)
+    assert row["status"] == "running" and row["memory_bytes"] > 1 << 20, row
+    assert bawn("top").out.startswith("SANDBOX"), "in a pipe it is printed once"
+    live = screen().bawn("top")
+    live.see(f"{shared_box} +running")
+    live.keys("q")
+    live.see("EXIT:0")
+
+
 def test_env_applies_to_the_next_session(bawn, box):
     bawn("env", box, "COLOUR=blue", "SPACED=a b")
     assert bawn("exec", box, "sh", "-c", 'echo "$COLOUR $SPACED"').out == "blue a b\n"
@@ -210,13 +227,19 @@ def test_logs_f_follows(bawn, box):
     job.wait(timeout=10)
 
 
-def test_prune_removes_what_nothing_needs(lone):
+def test_prune_removes_what_nothing_needs_and_reset_the_rest(lone):
     name = lone.create()
     lone("stop", name)
     dry = lone("prune", "--dry-run")
     assert name in lone.names(), dry
     lone("prune", timeout=30)
     assert lone.sh(name, "echo still", timeout=START_SECONDS) == "still"
+    done = lone.raw("reset")
+    assert done.code == 1 and "-f" in done.err and name in lone.names()
+    out = lone("reset", "--force").out
+    assert out.startswith("1 sandbox removed, ") and " MB " in out, out
+    assert lone.names() == []
+    assert lone("reset", "-f").out == "0 sandboxes removed, 0 B given back\n"
 
 
 def test_doctor_shows_each_check(bawn):
@@ -273,6 +296,13 @@ def test_every_command_has_help(bawn, command):
     done = bawn(command, "--help")
     assert f"bawn {command}" in done.out and done.err == ""
     assert bawn("help", command).out == done.out
+
+
+@pytest.mark.parametrize("topic, word", [("policy", "bawn policy allow"), (
+    "secrets", "bawn secret set"), ("workspace", "bawn undo")])
+def test_help_has_topics(bawn, topic, word):
+    assert word in bawn("help", topic).out
+    assert bawn.raw("help", f"../help/{topic}").code != 0
 
 
 def test_an_unknown_command_gets_a_suggestion(bawn):
