@@ -259,3 +259,18 @@ const struct command command_loop = {
 	.usage_code = 64,
 	.run = run,
 };
+
+const struct command command_ralph = {
+	.name = "loop",
+	.arguments = "[PROMPT] [N] [-- AGENT ARGS...]",
+	.help = "run an agent in this folder until the work is done",
+	.details = "`bawn loop` with the words of other loops: what is no "
+		   "number is the prompt.",
+	.options = loop_option_rows,
+	.options_too = loop_sandbox_rows,
+	.flags = COMMAND_TAKES_REST | COMMAND_USES_STORE,
+	.max_words = COMMAND_ANY_WORDS,
+	.failure_code = 125,
+	.usage_code = 64,
+	.run = run,
+};

@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "base/error.h"
+#include "base/fileio.h"
 #include "base/own.h"
 #include "base/text.h"
 #include "cli/agent_setup.h"
@@ -295,11 +296,13 @@ int ready_make(const struct options *options, struct sandbox *sandbox,
 
 	if (get_ready(options, &ready, err) < 0)
 		return -1;
+	*ran_before =
+		fileio_is_locked(ready.sandbox.folder, STORE_ALIVE_FILE) == 1;
 	say_what_is_added(&ready);
 	if (say_policy(&ready, err) < 0 || clone_ready(&ready, err) < 0 ||
+	    set_up_agent(&ready, err) < 0 ||
 	    start_ready(&ready, START_WAIT, &start, err) < 0)
 		return -1;
-	*ran_before = start.joined;
 	*keys = TAKE_PTR(ready.keys);
 	*sandbox = ready.sandbox;
 	ready.sandbox = SANDBOX_INIT;

@@ -66,6 +66,7 @@ extern const struct command command_policy_ls;
 extern const struct command command_policy_rm;
 extern const struct command command_ports;
 extern const struct command command_prune;
+extern const struct command command_ralph; /* not in the table */
 extern const struct command command_remove_later;
 extern const struct command command_reset;
 extern const struct command command_restore;

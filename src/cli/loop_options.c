@@ -17,6 +17,7 @@
 #include "base/mem.h"
 #include "base/own.h"
 #include "base/text.h"
+#include "cli/command.h"
 #include "loop/duration.h"
 #include "loop/prompt.h"
 #include "loop/ralph_folder.h"
@@ -84,6 +85,8 @@ int loop_options_place(struct loop_options *wish, const struct options *options,
 	for (size_t i = 0; i < options->word_count; i++) {
 		const char *word = options->words[i];
 
+		if (options->command == &command_ralph)
+			break;
 		if (is_path(word) ? take_path(wish, word, err) < 0
 				  : take_agent(wish, word, err) < 0)
 			return -1;
@@ -212,6 +215,32 @@ static int read_project_prompt(struct loop_options *wish, struct error *err)
 	return 0;
 }
 
+/* The words of `ralph`: a number is N, the others are the prompt. */
+static int take_words(struct loop_options *wish, struct error *err)
+{
+	AUTO_BUFFER struct buffer text = BUFFER_INIT(PROMPT_MAX);
+	const struct options *options = wish->options;
+	const char *bytes;
+
+	for (size_t i = 0; i < options->word_count; i++) {
+		const char *word = options->words[i];
+		uint64_t number;
+
+		if (text_to_u64(word, 1, ITERATIONS_MAX, &number) == 0)
+			wish->max_iterations = (unsigned)number;
+		else if (buffer_printf(&text, "%s%s", text.len ? " " : "",
+				       word) < 0)
+			return options_usage(err, "the prompt is too long");
+	}
+	bytes = text.len ? buffer_str(&text) : NULL;
+	if (!bytes)
+		return 0;
+	if (wish->prompt)
+		return options_usage(err, "there are two prompts");
+	wish->prompt = xstrdup(bytes);
+	return 0;
+}
+
 static int take_prompt(struct loop_options *wish, struct error *err)
 {
 	const char *text = options_value(wish->options, "prompt");
@@ -229,10 +258,13 @@ static int take_prompt(struct loop_options *wish, struct error *err)
 		wish->prompt = xstrdup(text);
 	else if (file)
 		wish->prompt = read_text(file, err);
-	else
-		return read_project_prompt(wish, err);
-	if (!wish->prompt)
+	if (!wish->prompt && file)
 		return -1;
+	if (wish->options->command == &command_ralph &&
+	    take_words(wish, err) < 0)
+		return -1;
+	if (!wish->prompt)
+		return read_project_prompt(wish, err);
 	if (!wish->prompt[0])
 		return options_usage(err, "the prompt is empty");
 	return 0;

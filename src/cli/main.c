@@ -237,6 +237,8 @@ static int dispatch_spelled(int argc, const char *const *argv)
 		return usage_error(&err);
 	if (prefix.debug)
 		log_level_set(LOG_LEVEL_DEBUG);
+	if (spelling_now() == SPELLING_RALPH)
+		return run_command(&command_ralph, argc, argv);
 	return dispatch(argc - prefix.words, argv + prefix.words, prefix.help);
 }
 

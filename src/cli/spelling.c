@@ -27,6 +27,7 @@ static const struct {
 	[SPELLING_SBX] = { "sbx", "sbx",
 			   "cp create exec help ls policy ports rm run secret "
 			   "stop template version" },
+	[SPELLING_RALPH] = { "ralph", "ralph", "loop" },
 };
 
 /* Options that the Docker client passes on, as they were typed. */
@@ -51,6 +52,8 @@ enum spelling spelling_of(const char *program)
 	for (size_t i = 0; i < ARRAY_SIZE(spellings); i++)
 		if (!strcmp(file, spellings[i].file))
 			current = (enum spelling)i;
+	if (!strcmp(file, "ralph.sh"))
+		current = SPELLING_RALPH;
 	return current;
 }
 

@@ -4,7 +4,8 @@
  *
  * `docker-sandbox` is a plugin of the Docker client, which calls it with its
  * own options and the word "sandbox" first; `sbx` is the standalone spelling.
- * Both have a part of bawn's commands, with the same options.
+ * Both have a part of bawn's commands, with the same options. `ralph` and
+ * `ralph.sh` are the loop alone.
  */
 #pragma once
 
@@ -16,6 +17,7 @@ enum spelling {
 	SPELLING_BAWN,
 	SPELLING_DOCKER,
 	SPELLING_SBX,
+	SPELLING_RALPH, /* one command: `loop`, with other words */
 };
 
 /* By the last part of argv[0]; remembered for spelling_now(). */

@@ -257,6 +257,7 @@ static int run_turn(struct run *run, struct turn *turn, struct error *err)
 			       (int)engine->state->max_iterations, "task",
 			       turn->task));
 	engine->world->before(engine->ctx, engine->state->iteration + 1);
+	turn->number = engine->state->iteration + 1;
 	turn->started = engine->world->clock(engine->ctx);
 	turn->end.deadline_seconds = time_left(run);
 	begun = engine->world->now(engine->ctx);
@@ -289,14 +290,14 @@ static int conclude(struct run *run, struct turn *turn, struct error *err)
 	count(run, turn);
 	take_promises(run, turn);
 	delayed = heed_fault(run, turn);
-	if (!delayed) {
+	if (!delayed && turn->end.end != ENGINE_TURN_STOPPED) {
 		run->engine->state->iteration++;
 		run->feedback[0] = '\0';
 		buffer_consume(&run->context, run->context.len);
 	}
 	if (!delayed && !run->over)
 		failed = engine_heed_promise(run, turn, err);
-	record = engine_record(run, turn);
+	record = engine_record(turn);
 	if (turn->verify[0])
 		json_object_set_new(record, "verify",
 				    json_string(turn->verify));

@@ -28,6 +28,7 @@ struct run {
 struct turn {
 	struct output *output;
 	struct engine_turn end;
+	unsigned number; /* of the iteration, from 1 */
 	int64_t started;
 	double seconds;
 	enum fault fault;
@@ -46,6 +47,6 @@ void engine_event(struct run *run, const char *name, json_t *details);
 /* Why the turn failed, where it did, in the agent's words. */
 void engine_judge(struct turn *turn);
 /* For the history; the caller's. */
-json_t *engine_record(const struct run *run, const struct turn *turn);
+json_t *engine_record(const struct turn *turn);
 /* Ends the run where a promise does; -1: the sandbox failed at the check. */
 int engine_heed_promise(struct run *run, struct turn *turn, struct error *err);

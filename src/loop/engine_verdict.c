@@ -73,10 +73,9 @@ void engine_judge(struct turn *turn)
 		turn->fault = FAULT_OTHER;
 }
 
-json_t *engine_record(const struct run *run, const struct turn *turn)
+json_t *engine_record(const struct turn *turn)
 {
 	const struct output *output = turn->output;
-	const struct run_state *state = run->engine->state;
 	char started[32] = "";
 	time_t when = (time_t)turn->started;
 	struct tm tm;
@@ -87,9 +86,9 @@ json_t *engine_record(const struct run *run, const struct turn *turn)
 	return json_pack(
 		"{s:i, s:s, s:f, s:i, s:I, s:I, s:f, s:s, s:s, s:s, s:s, s:i, "
 		"s:s}",
-		"iteration", (int)state->iteration, "started", started,
-		"seconds", turn->seconds, "exit_code", turn->end.exit_code,
-		"tokens_in", (json_int_t)output->tokens_in, "tokens_out",
+		"iteration", (int)turn->number, "started", started, "seconds",
+		turn->seconds, "exit_code", turn->end.exit_code, "tokens_in",
+		(json_int_t)output->tokens_in, "tokens_out",
 		(json_int_t)output->tokens_out, "cost_usd",
 		(double)output->cost_micros / 1e6, "fault",
 		fault_name(turn->fault), "error", turn->error, "promise",
@@ -164,8 +163,9 @@ static int complete(struct run *run, struct turn *turn, struct error *err)
 	}
 	verified = verify(run, turn, err);
 	if (verified > 0)
-		engine_end(run, RUN_COMPLETE, "%u iterations",
-			   state->iteration);
+		engine_end(run, RUN_COMPLETE, "%s",
+			   turn->verify[0] ? "promised and checked"
+					   : "promised");
 	return verified < 0 ? -1 : 0;
 }
 

@@ -14,6 +14,7 @@
 
 #define OPEN "<promise>"
 #define CLOSE "</promise>"
+#define TAG "promise>" /* of either */
 #define FENCE_MIN 3
 #define FENCE_INDENT_MAX 3
 
@@ -94,7 +95,7 @@ static size_t span_end(const char *line, size_t len, size_t run)
 	return 0;
 }
 
-/* Copies a line without its code spans. */
+/* Copies a line without the code spans that quote a tag. */
 static size_t visible_line(const char *line, size_t len, char *out)
 {
 	size_t put = 0;
@@ -104,13 +105,17 @@ static size_t visible_line(const char *line, size_t len, char *out)
 
 		if (run)
 			end = span_end(line + at, len - at, run);
-		if (end) {
+		if (end && memmem(line + at, end, TAG, strlen(TAG))) {
 			/* what it stood between does not grow together */
 			out[put++] = '`';
 			at += end;
 			continue;
 		}
-		out[put++] = line[at++];
+		/* a reason may have other code in it */
+		end = end ? end : 1;
+		memcpy(out + put, line + at, end);
+		put += end;
+		at += end;
 	}
 	return put;
 }

@@ -31,7 +31,7 @@ int ralph_read(int workspace, const char *path, struct buffer *out,
 /* In one step; the file belongs to whom the workspace belongs. */
 int ralph_write(int workspace, const char *name, const void *bytes, size_t len,
 		struct error *err);
-/* Adds a line; safe beside ralph_take(). */
+/* Adds a line; safe beside ralph_take_context(). */
 int ralph_add_context(int workspace, const char *text, struct error *err);
 /* Takes all that was added so far away; 1 when there was something. */
 int ralph_take_context(int workspace, struct buffer *out, struct error *err);

@@ -28,6 +28,8 @@ static void the_last_part_of_the_path_decides(void)
 	CHECK(spelling_of("docker-sandbox") == SPELLING_DOCKER);
 	CHECK(spelling_of("/a/b/docker-sandbox") == SPELLING_DOCKER);
 	CHECK(spelling_of("./sbx") == SPELLING_SBX);
+	CHECK(spelling_of("./ralph.sh") == SPELLING_RALPH);
+	CHECK(spelling_of("ralph") == SPELLING_RALPH);
 	CHECK(spelling_of("/sbx/other") == SPELLING_BAWN);
 	CHECK(spelling_of("") == SPELLING_BAWN);
 }

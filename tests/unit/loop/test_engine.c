@@ -382,7 +382,7 @@ static void other_ends_are_told_apart(void)
 	script = (struct script){ .says = SAYS(COMPLETE),
 				  .end = ENGINE_TURN_STOPPED };
 	fresh();
-	CHECK(run(&script, 9) == RUN_INTERRUPTED);
+	CHECK(run(&script, 9) == RUN_INTERRUPTED && state.iteration == 0);
 	script = (struct script){ .says = SAYS(COMPLETE),
 				  .end = ENGINE_TURN_OVERDUE };
 	fresh();

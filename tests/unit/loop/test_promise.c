@@ -27,6 +27,9 @@ static void each_promise_is_found(void)
 	CHECK(!strcmp(got.text, "no key\\x0a here"));
 	CHECK(parse("<promise>DECIDE:a or b?</promise>\r\n") == PROMISE_DECIDE);
 	CHECK(!strcmp(got.text, "a or b?"));
+	CHECK(parse("<promise>BLOCKED:no `key` `</promise>") ==
+	      PROMISE_BLOCKED);
+	CHECK(!strcmp(got.text, "no `key` `"));
 	CHECK(parse("<promise>BLOCKED</promise>") == PROMISE_BLOCKED);
 	CHECK(parse("<promise>NEXT</promise>") == PROMISE_NONE && got.task);
 }
