@@ -19,7 +19,7 @@ DOCKER_HOST=unix:///run/hand.sock """ + RUN
 
 
 def fresh():
-    common.bawn("stop", NAME)
+    common.bawn("stop", "--power-off", NAME)
     common.bawn("exec", NAME, "true")
 
 

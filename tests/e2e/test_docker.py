@@ -143,7 +143,11 @@ def test_containers_outlive_a_stop_and_a_broken_setting_is_told(bawn, docker_box
     bawn("policy", "allow", docker_box, f"localhost:{registry.port}")
     made = docker(bawn, docker_box, "run", "-d", "--name", "kept", small, "sleep", "1000")
     assert made.code == 0, made
+    # With its memory kept it goes on, without it only its disk is there.
     bawn("stop", docker_box)
+    shown = docker(bawn, docker_box, "ps", "--format", "{{.Names}} {{.Status}}")
+    assert "kept Up" in shown.out, shown
+    bawn("stop", "--power-off", docker_box)
     shown = docker(bawn, docker_box, "ps", "-a", "--format", "{{.Names}} {{.Status}}")
     assert "kept Exited" in shown.out, shown
     bawn.sh(docker_box, "cp /etc/docker/daemon.json /etc/docker/good; "
