@@ -57,5 +57,5 @@ int main(void)
 	RUN(times_have_units);
 	RUN(others_are_refused);
 	RUN(it_is_kept_and_has_a_default);
-	DONE();
+	return DONE();
 }

@@ -29,9 +29,9 @@ static int make_base(void)
 {
 	int fd = mkstemp(base_name);
 
-	REQUIRE(fd >= 0 && ftruncate(fd, BYTES) == 0);
+	CHECK(fd >= 0 && ftruncate(fd, BYTES) == 0);
 	for (unsigned page = 0; page < PAGES; page += 3)
-		REQUIRE(pwrite(fd, "file", 4, (off_t)page * PAGE) == 4);
+		CHECK(pwrite(fd, "file", 4, (off_t)page * PAGE) == 4);
 	return fd;
 }
 
@@ -42,7 +42,7 @@ static pid_t start_child(int base)
 	char byte;
 	pid_t pid;
 
-	REQUIRE(pipe(ends) == 0);
+	CHECK(pipe(ends) == 0);
 	pid = fork();
 	if (pid == 0) {
 		volatile char *memory =
@@ -57,7 +57,7 @@ static pid_t start_child(int base)
 			pause();
 		_exit(1);
 	}
-	REQUIRE(read(ends[0], &byte, 1) == 1);
+	CHECK(read(ends[0], &byte, 1) == 1);
 	close(ends[0]);
 	close(ends[1]);
 	return pid;
@@ -67,14 +67,20 @@ static void the_copy_is_what_the_child_sees(void)
 {
 	AUTO_CLOSE int base = make_base();
 	AUTO_CLOSE int out = mkstemp(out_name);
+	AUTO_CLOSE int memory = memfd_create("test", MFD_CLOEXEC);
 	pid_t pid = start_child(base);
 	struct ram_image image;
 	struct error err = { 0 };
 	struct stat st;
-	unsigned wrong = 0, turns = 0;
+	unsigned wrong = 0, turns = 0, ahead = 0;
 	int more;
 
-	REQUIRE(ram_image_begin(&image, pid, base, out, BYTES, &err) == 0);
+	CHECK(ram_image_begin(&image, pid, base, out, BYTES, &err) == 0);
+	/* some of it twice: what was copied ahead may be old by now */
+	CHECK(ram_image_through(&image, memory, &err) == 0);
+	while ((more = ram_image_ahead(&image, 20 * PAGE, &err)) > 0)
+		ahead++;
+	CHECK(more == 0 && ahead > 0);
 	CHECK(ram_image_take(&image, &err) == 0);
 	CHECK(image.private == (PAGES + 4) / 5 * PAGE);
 	while ((more = ram_image_more(&image, 10 * PAGE, &err)) > 0)
@@ -118,5 +124,5 @@ int main(void)
 	RUN(a_process_without_it_is_refused);
 	unlink(base_name);
 	unlink(out_name);
-	DONE();
+	return DONE();
 }

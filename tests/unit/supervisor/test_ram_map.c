@@ -74,5 +74,5 @@ int main(void)
 	RUN(pieces_are_joined_when_there_is_no_gap);
 	RUN(shared_anonymous_and_read_only_ones_are_not_it);
 	RUN(a_cut_list_is_never_believed);
-	DONE();
+	return DONE();
 }
