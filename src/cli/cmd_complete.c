@@ -18,12 +18,22 @@
 #include "cli/policy_set.h"
 #include "cli/store.h"
 #include "provision/template.h"
-#include "state/agent_names.h"
+#include "state/agents.h"
 
 static void offer(const char *typed, const char *word, const char *help)
 {
 	if (text_starts(word, typed))
 		printf("%s\t%s\n", word, help);
+}
+
+static void offer_agents(const char *typed)
+{
+	json_t *agents = agents_load(NULL), *agent;
+	size_t i;
+
+	json_array_foreach(agents, i, agent)
+		offer(typed, agent_text(agent, "name"), "agent");
+	json_decref(agents);
 }
 
 static void offer_sandboxes(const char *typed)
@@ -113,10 +123,7 @@ static void offer_values(const char *typed, const char *what)
 	if (!strcmp(what, COMPLETE_SANDBOXES) || !strcmp(what, COMPLETE_RUN))
 		offer_sandboxes(typed);
 	if (!strcmp(what, COMPLETE_RUN))
-		for (const struct agent_name *row = agent_names; row->name;
-		     row++)
-			if (row->available)
-				offer(typed, row->name, "agent");
+		offer_agents(typed);
 	if (!strcmp(what, COMPLETE_RUN) || !strcmp(what, COMPLETE_FOLDERS))
 		puts(":folders");
 	if (!strcmp(what, COMPLETE_COPY))
@@ -162,7 +169,8 @@ static const struct option_row *waiting_option(const struct command *command,
 		bool is_short = word[0] == '-' && word[1] && !word[2] &&
 				word[1] == row->letter;
 
-		if (row->kind != OPTION_FLAG && (is_long || is_short))
+		if (row->kind != OPTION_FLAG && row->kind != OPTION_MAYBE &&
+		    (is_long || is_short))
 			return row;
 	}
 	return NULL;

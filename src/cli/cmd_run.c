@@ -13,6 +13,7 @@
 #include "base/error.h"
 #include "base/own.h"
 #include "base/text.h"
+#include "cli/agent_setup.h"
 #include "cli/blocked.h"
 #include "cli/clone.h"
 #include "cli/create.h"
@@ -22,6 +23,7 @@
 #include "cli/policy_say.h"
 #include "cli/progress_view.h"
 #include "cli/proxy_file.h"
+#include "cli/ready.h"
 #include "cli/removal.h"
 #include "cli/request.h"
 #include "cli/run_options.h"
@@ -180,6 +182,22 @@ static int clone_ready(struct ready *ready, struct error *err)
 	return -1;
 }
 
+/* The agent's own files, before it starts for the first time. */
+static int set_up_agent(struct ready *ready, struct error *err)
+{
+	AUTO_START struct start start = START_INIT;
+	int due = agent_setup_is_due(&ready->sandbox, ready->keys, err);
+
+	agent_setup_say_key(&ready->sandbox, ready->keys);
+	if (due <= 0)
+		return due;
+	if (start_ready(ready, START_WAIT, &start, err) < 0)
+		return -1;
+	start_release(&start);
+	start = START_INIT;
+	return agent_setup(&ready->sandbox, ready->keys, err);
+}
+
 static int attach(struct ready *ready, const struct options *options,
 		  bool *let_go, struct error *err)
 {
@@ -232,6 +250,8 @@ static int run(const struct options *options, struct error *err)
 	if (say_policy(&ready, err) < 0 || clone_ready(&ready, err) < 0)
 		return -1;
 	mark = blocked_begin(&ready.sandbox);
+	if (set_up_agent(&ready, err) < 0)
+		return -1;
 	result = attach(&ready, options, &let_go, err);
 	if (result > 0 && !let_go)
 		blocked_report(&ready.sandbox, &mark);
@@ -253,9 +273,29 @@ static int create(const struct options *options, struct error *err)
 		return -1;
 	say_what_is_added(&ready);
 	if (say_policy(&ready, err) < 0 || clone_ready(&ready, err) < 0 ||
+	    set_up_agent(&ready, err) < 0 ||
 	    start_ready(&ready, START_WAIT, &start, err) < 0)
 		return -1;
 	printf("%s\n", ready.sandbox.record.name);
+	return 0;
+}
+
+int ready_make(const struct options *options, struct sandbox *sandbox,
+	       json_t **keys, bool *ran_before, struct error *err)
+{
+	AUTO_READY struct ready ready = READY_INIT;
+	AUTO_START struct start start = START_INIT;
+
+	if (get_ready(options, &ready, err) < 0)
+		return -1;
+	say_what_is_added(&ready);
+	if (say_policy(&ready, err) < 0 || clone_ready(&ready, err) < 0 ||
+	    start_ready(&ready, START_WAIT, &start, err) < 0)
+		return -1;
+	*ran_before = start.joined;
+	*keys = TAKE_PTR(ready.keys);
+	*sandbox = ready.sandbox;
+	ready.sandbox = SANDBOX_INIT;
 	return 0;
 }
 

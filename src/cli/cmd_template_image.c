@@ -59,7 +59,7 @@ static int pull(const struct options *options, struct error *err)
 
 const struct command command_template_pull = {
 	.name = "template pull",
-	.arguments = "base|tiny|IMAGE",
+	.arguments = "base|tiny|AGENT|IMAGE",
 	.help = "make a built-in template ready, or fetch an image",
 	.details = "IMAGE is written as for `docker pull`. Logins of docker "
 		   "and podman are used, and mirrors\nfrom the file "

@@ -23,6 +23,8 @@ const struct command *const command_rows[] = {
 	&command_run,
 	&command_create,
 	&command_exec,
+	&command_loop_report, /* before the word that it begins with */
+	&command_loop,
 	&command_cp,
 	&command_diff,
 	&command_apply,
@@ -92,7 +94,6 @@ const struct command *const command_rows[] = {
 /* clang-format off */
 const struct command commands_later[] = {
 	LATER("init"),
-	LATER("loop"),
 	LATER("save"),
 	LATER("template build"),
 	{ .name = NULL },

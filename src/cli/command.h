@@ -47,6 +47,8 @@ extern const struct command command_fork;
 extern const struct command command_help;
 extern const struct command command_inspect;
 extern const struct command command_logs;
+extern const struct command command_loop;
+extern const struct command command_loop_report;
 extern const struct command command_ls;
 extern const struct command command_mcp;
 extern const struct command command_mount;

@@ -18,6 +18,7 @@
 #include "cli/authority.h"
 #include "cli/files_config.h"
 #include "cli/fork.h"
+#include "cli/git_identity.h"
 #include "cli/idle.h"
 #include "cli/net_config.h"
 #include "cli/plan.h"
@@ -179,6 +180,7 @@ static int fill(const struct sandbox *sandbox, const struct plan *plan,
 	spec->remove_at_end = record->remove_at_end;
 	spec->agent_once = record->remove_at_end;
 	spec->idle_s = idle_load(sandbox->folder);
+	spec->git = record->no_git_identity ? NULL : git_identity_load();
 	if (add_files(sandbox, plan, spec, err) < 0 ||
 	    add_net(sandbox, spec, err) < 0)
 		return -1;

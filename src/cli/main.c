@@ -127,7 +127,7 @@ static int fail(const struct command *command, int result,
 {
 	print_error(err);
 	if (err->code == OPTIONS_USAGE)
-		return EXIT_USAGE;
+		return command->usage_code ? command->usage_code : EXIT_USAGE;
 	if (result == COMMAND_NOT_EXECUTABLE || result == COMMAND_NOT_FOUND)
 		return -result;
 	return command->failure_code;

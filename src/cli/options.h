@@ -17,6 +17,7 @@ enum option_kind {
 	OPTION_FLAG,
 	OPTION_VALUE, /* the last one counts */
 	OPTION_LIST,  /* may be repeated */
+	OPTION_MAYBE, /* only with "=" it has a value, else it is "" */
 };
 
 enum option_status {
@@ -67,6 +68,7 @@ struct command {
 	unsigned flags;
 	size_t min_words, max_words;
 	int failure_code; /* exit code of our own failures: 1 or 125 */
+	int usage_code;   /* of a wrong command line; 0: 2 */
 	/* The exit code, or -1 with err set. */
 	int (*run)(const struct options *options, struct error *err);
 };

@@ -105,8 +105,7 @@ static int find_template(const struct request *request, struct plan *plan,
 			 struct error *err)
 {
 	struct template_wish wish = {
-		.name = request->template_name ? request->template_name
-					       : REQUEST_DEFAULT_TEMPLATE,
+		.name = request_template(request),
 		.policy = request->pull,
 		.place = TEMPLATE_USER,
 		.progress = progress_view(),

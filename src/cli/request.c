@@ -15,7 +15,7 @@
 #include "cli/options.h"
 #include "cli/share_parse.h"
 #include "cli/store.h"
-#include "state/agent_names.h"
+#include "state/agents.h"
 
 #define MIB (1024u * 1024)
 
@@ -42,16 +42,21 @@ static bool is_path(const char *word, const struct store *store)
 	return found || !exists(store, word);
 }
 
-static int unknown_word(const char *word, const struct store *store, bool first,
+static int unknown_word(const struct request *request, const char *word,
+			const struct store *store, bool first,
 			struct error *err)
 {
 	struct text_nearest nearest;
 	char shown[80];
+	json_t *row;
+	size_t k;
 
 	text_nearest_init(&nearest, word);
-	for (const struct agent_name *row = agent_names; first && row->name;
-	     row++)
-		text_nearest_offer(&nearest, row->name);
+	json_array_foreach(request->agents, k, row)
+	{
+		if (first)
+			text_nearest_offer(&nearest, agent_text(row, "name"));
+	}
 	for (size_t i = 0; first && i < store->count; i++)
 		text_nearest_offer(&nearest, store->names[i]);
 	text_printable(word, strlen(word), shown, sizeof(shown));
@@ -69,19 +74,14 @@ static int unknown_word(const char *word, const struct store *store, bool first,
 static int take_first(struct request *request, const char *word,
 		      const struct store *store, struct error *err)
 {
-	const struct agent_name *agent = agent_name_find(word);
+	const json_t *agent = agents_find(request->agents, word);
 
-	if (agent && !agent->available)
-		return error_set(err, 0,
-				 "agent %s: not available yet in this version "
-				 "(there is: shell)",
-				 agent->name);
 	if (agent) {
-		request->agent = agent->name;
+		request->agent = agent_text(agent, "name");
 		return 0;
 	}
 	if (!exists(store, word))
-		return unknown_word(word, store, true, err);
+		return unknown_word(request, word, store, true, err);
 	request->name = word;
 	request->must_exist = true;
 	return 0;
@@ -95,7 +95,8 @@ static int take_words(const struct options *options, const struct store *store,
 
 		if (!is_path(word, store)) {
 			if (i > 0)
-				return unknown_word(word, store, false, err);
+				return unknown_word(request, word, store, false,
+						    err);
 			if (take_first(request, word, store, err) < 0)
 				return -1;
 			continue;
@@ -173,7 +174,7 @@ static int take_name(const struct options *options, struct request *request,
 	if (request->must_exist)
 		return options_usage(err, "--name %s and sandbox %s: give one",
 				     name, request->name);
-	if (sandbox_name_check(name, err) < 0)
+	if (request_check_name(request, name, err) < 0)
 		return options_usage(err, "%s", err->text);
 	request->name = name;
 	return 0;
@@ -228,6 +229,9 @@ int request_parse(const struct options *options, const struct store *store,
 	bool named;
 
 	memset(request, 0, sizeof(*request));
+	request->agents = agents_load(err);
+	if (!request->agents)
+		return -1;
 	if (take_template(options, request, err) < 0 ||
 	    take_idle(options, request, err) < 0)
 		return -1;
@@ -242,7 +246,9 @@ int request_parse(const struct options *options, const struct store *store,
 	named = request->name && exists(store, request->name);
 	if (request_take_shares(options, !named, request, err) < 0)
 		return -1;
-	return request_take_net(options, store, request, err);
+	if (request_take_net(options, store, request, err) < 0)
+		return -1;
+	return request_take_git(options, request, err);
 }
 
 void request_release(struct request *request)
@@ -251,10 +257,33 @@ void request_release(struct request *request)
 		free(*h);
 	free(request->hide);
 	free(request->template_name);
+	json_decref(request->agents);
+	free(request->ssh_keys);
 	share_list_release(&request->shares);
 	rule_words_release(&request->rules);
 	socket_list_release(&request->sockets);
 	memset(request, 0, sizeof(*request));
+}
+
+int request_check_name(const struct request *request, const char *name,
+		       struct error *err)
+{
+	if (sandbox_name_check(name, err) < 0)
+		return -1;
+	if (agents_find(request->agents, name))
+		return error_set(err, 0, "name \"%s\": is the name of an agent",
+				 name);
+	return 0;
+}
+
+const char *request_template(const struct request *request)
+{
+	const json_t *agent =
+		agents_find(request->agents, request_agent(request));
+
+	if (request->template_name)
+		return request->template_name;
+	return agent ? agent_text(agent, "template") : REQUEST_DEFAULT_TEMPLATE;
 }
 
 const char *request_agent(const struct request *request)

@@ -5,6 +5,7 @@
  */
 #pragma once
 
+#include <jansson.h>
 #include <stdbool.h>
 #include <stdint.h>
 
@@ -21,6 +22,7 @@ struct sandbox;
 struct store;
 
 struct request {
+	json_t *agents;    /* owned; agents.h */
 	const char *agent; /* canonical name; NULL: not given */
 	const char *name;  /* --name, or the sandbox that was named; NULL */
 	bool must_exist;   /* name was given as `run NAME` */
@@ -47,6 +49,9 @@ struct request {
 	struct port_list ports;     /* host 0: any that is free */
 	struct socket_list sockets; /* owned */
 	bool ask;
+	bool no_git_identity; /* --git-identity off */
+	bool git_identity_given;
+	char *ssh_keys; /* owned: of --ssh-agent; NULL: not given */
 };
 
 #define REQUEST_DEFAULT_AGENT "shell"
@@ -60,6 +65,11 @@ void request_release(struct request *request);
 #define AUTO_REQUEST __attribute__((cleanup(request_release)))
 
 const char *request_agent(const struct request *request);
+/* What was given, or what the agent runs in. */
+const char *request_template(const struct request *request);
+/* For a new sandbox: no word for an agent is one. */
+int request_check_name(const struct request *request, const char *name,
+		       struct error *err);
 
 /* A word that is a PATH; the first is the workspace. */
 int request_take_path(struct request *request, const char *word,
@@ -78,6 +88,12 @@ int request_take_net(const struct options *options, const struct store *store,
 int request_policy(const struct request *request, const struct store *store,
 		   struct buffer *text, struct error *err);
 int request_compare_net(const struct request *request,
+			const struct sandbox *sandbox, struct error *err);
+
+/* --git-identity, --ssh-agent. */
+int request_take_git(const struct options *options, struct request *request,
+		     struct error *err);
+int request_compare_git(const struct request *request,
 			const struct sandbox *sandbox, struct error *err);
 
 /* What was given about folders and differs from the sandbox's is an error. */

@@ -66,7 +66,8 @@ static int compare(const struct request *request, const struct sandbox *sandbox,
 		return request_differs(sandbox, "agent", record->agent,
 				       request->agent, err);
 	if (request_compare_shares(request, sandbox, err) < 0 ||
-	    request_compare_net(request, sandbox, err) < 0)
+	    request_compare_net(request, sandbox, err) < 0 ||
+	    request_compare_git(request, sandbox, err) < 0)
 		return -1;
 	if (request->template_name &&
 	    strcmp(request->template_name, record->template_name))
@@ -220,7 +221,7 @@ char *request_new_name(const struct request *request, const struct store *store,
 	} else {
 		name = xstrdup(plain);
 	}
-	if (taken(store, name) || sandbox_name_check(name, NULL) < 0) {
+	if (taken(store, name) || request_check_name(request, name, NULL) < 0) {
 		free(name);
 		name = sandbox_name_for(agent, path, true);
 	}
@@ -231,7 +232,7 @@ char *request_new_name(const struct request *request, const struct store *store,
 		free(name);
 		name = with_suffix(plain, number);
 	}
-	if (sandbox_name_check(name, err) < 0)
+	if (request_check_name(request, name, err) < 0)
 		return NULL;
 	return TAKE_PTR(name);
 }

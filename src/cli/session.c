@@ -14,7 +14,6 @@
 #include "base/mem.h"
 #include "base/own.h"
 #include "base/text.h"
-#include "cli/agent.h"
 #include "cli/client.h"
 #include "cli/image_command.h"
 #include "cli/mark.h"
@@ -23,8 +22,10 @@
 #include "cli/start.h"
 #include "cli/store.h"
 #include "cli/variables.h"
+#include "state/agents.h"
 #include "undo/segment.h"
 
+AUTO_DEFINE(json, json_t *, json_decref)
 AUTO_DEFINE(variables, char **, variables_free)
 
 /* Says what could not be had, and chooses the exit code. */
@@ -70,6 +71,7 @@ static char *workspace_folder(const struct sandbox *sandbox)
 	return path;
 }
 
+/* result NULL: opens it, and leaves its frames to the caller. */
 static int run(const struct sandbox *sandbox, struct start *start,
 	       struct client_request *request, const struct session_wish *wish,
 	       struct client_result *result, struct client_refusal *refusal,
@@ -95,7 +97,21 @@ static int run(const struct sandbox *sandbox, struct start *start,
 	request->ask = request->main ? wish->ask : NULL;
 	request->lock = &start->lock;
 	request->turn = &start->turn;
+	if (!result)
+		return client_open(&start->control, request, refusal, err);
 	return client_exec(&start->control, request, result, refusal, err);
+}
+
+int session_open(const struct sandbox *sandbox, struct start *start,
+		 const char *const *argv, const struct session_wish *wish,
+		 struct error *err)
+{
+	struct client_request request = { .argv = argv };
+	struct client_refusal refusal;
+
+	if (run(sandbox, start, &request, wish, NULL, &refusal, err) < 0)
+		return refused(argv[0], wish, &refusal, err);
+	return 0;
 }
 
 int session_exec(const struct sandbox *sandbox, struct start *start,
@@ -146,30 +162,33 @@ static int start_shell(const struct sandbox *sandbox, struct start *start,
 		       const struct session_wish *wish,
 		       struct client_result *result, struct error *err)
 {
+	static const enum agent_form forms[] = { AGENT_INTERACTIVE,
+						 AGENT_FALLBACK };
+	AUTO(json) json_t *agents = agents_load(err);
+	const json_t *agent = agents_find(agents, sandbox->record.agent);
 	struct client_refusal refusal = { "" };
-	AUTO_FREE const char **argv =
-		agent_argv(sandbox->record.agent, args, 0);
+	int failed = -1;
 
-	if (!argv)
+	if (!agents)
+		return -1;
+	if (!agent)
 		return error_set(err, 0, "agent %s is not known",
 				 sandbox->record.agent);
-	for (unsigned attempt = 0;; attempt++) {
-		struct client_request request = { .main = main };
-		const char **other;
+	for (size_t i = 0; i < ARRAY_SIZE(forms); i++) {
+		AUTO_FREE const char **argv = agent_argv(agent, forms[i], args);
+		struct client_request request = { .main = main, .argv = argv };
 
-		request.argv = argv;
-		if (run(sandbox, start, &request, wish, result, &refusal,
-			err) == 0)
+		if (!argv)
+			break;
+		failed = run(sandbox, start, &request, wish, result, &refusal,
+			     err);
+		if (failed == 0)
 			return 0;
-		other = agent_argv(sandbox->record.agent, args, attempt + 1);
-		if (strcmp(refusal.stage, "exec") || err->code != ENOENT ||
-		    !other) {
-			free(other);
-			return refused(argv[0], wish, &refusal, err);
-		}
-		free(argv);
-		argv = other;
+		failed = refused(argv[0], wish, &refusal, err);
+		if (failed != COMMAND_NOT_FOUND)
+			break;
 	}
+	return failed;
 }
 
 static int start_agent(const struct sandbox *sandbox, struct start *start,

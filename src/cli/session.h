@@ -28,6 +28,10 @@ struct session_wish {
 int session_exec(const struct sandbox *sandbox, struct start *start,
 		 const char *const *argv, const struct session_wish *wish,
 		 struct error *err);
+/* As session_exec(), but the caller takes the frames. 0, or negative. */
+int session_open(const struct sandbox *sandbox, struct start *start,
+		 const char *const *argv, const struct session_wish *wish,
+		 struct error *err);
 /*
  * The agent's session. Without args and on a terminal it joins one that is
  * live. let_go is set when the user left it running.

@@ -24,6 +24,8 @@
 
 static volatile sig_atomic_t got_signal;
 
+static const int signals[] = { SIGINT, SIGTERM, SIGHUP };
+
 static void on_signal(int number)
 {
 	got_signal = number;
@@ -37,16 +39,17 @@ int stream_signal(void)
 /* They arrive only while we wait; see wait_ready(). */
 static void hold_signals(struct stream *stream)
 {
-	static const int held[] = { SIGINT, SIGTERM, SIGHUP };
-	struct sigaction old, action = { .sa_handler = on_signal };
+	struct sigaction action = { .sa_handler = on_signal };
 	sigset_t set;
 
 	sigemptyset(&set);
-	for (size_t i = 0; i < ARRAY_SIZE(held); i++) {
-		sigaddset(&set, held[i]);
-		if (sigaction(held[i], NULL, &old) == 0 &&
-		    old.sa_handler != SIG_IGN)
-			sigaction(held[i], &action, NULL);
+	for (size_t i = 0; i < ARRAY_SIZE(signals); i++) {
+		struct sigaction *old = &stream->old_actions[i];
+
+		sigaddset(&set, signals[i]);
+		if (sigaction(signals[i], NULL, old) == 0 &&
+		    old->sa_handler != SIG_IGN)
+			sigaction(signals[i], &action, NULL);
 	}
 	sigprocmask(SIG_BLOCK, &set, &stream->old_mask);
 }
@@ -95,7 +98,10 @@ void stream_close(struct stream *stream)
 	if (stream->open) {
 		relay_frames_release(&stream->frames);
 		buffer_release(&stream->errors);
+		/* one that waits is still ours */
 		sigprocmask(SIG_SETMASK, &stream->old_mask, NULL);
+		for (size_t i = 0; i < ARRAY_SIZE(signals); i++)
+			sigaction(signals[i], &stream->old_actions[i], NULL);
 	}
 	stream->open = false;
 	start_release(&stream->start);

@@ -26,6 +26,7 @@ struct stream {
 	bool open, exited, ended_input;
 	int exit_code;
 	sigset_t old_mask;
+	struct sigaction old_actions[3];
 };
 
 /*

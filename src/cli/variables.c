@@ -21,6 +21,7 @@
 #include "cli/keys.h"
 #include "cli/options.h"
 #include "cli/store.h"
+#include "state/agents.h"
 #include "state/services.h"
 
 #define FILE_MAX (256u * 1024)
@@ -163,6 +164,14 @@ int variables_from_options(json_t *variables, const struct options *options,
 	return 0;
 }
 
+static void add_agent_variables(const char *name, json_t *all)
+{
+	AUTO(json) json_t *agents = agents_load(NULL);
+	const json_t *agent = name ? agents_find(agents, name) : NULL;
+
+	json_object_update(all, json_object_get(agent, "environment"));
+}
+
 char **variables_of_session(const struct sandbox *sandbox, bool tty,
 			    const json_t *session, const json_t *extra,
 			    struct error *err)
@@ -180,6 +189,7 @@ char **variables_of_session(const struct sandbox *sandbox, bool tty,
 	    image_command_load(sandbox->folder, &image, err) < 0)
 		return NULL;
 	image_command_variables(&image, all);
+	add_agent_variables(sandbox->record.agent, all);
 	json_object_set_new(all, "SANDBOX_NAME",
 			    json_string(sandbox->record.name));
 	json_object_set_new(all, "SANDBOX_ID", json_string(sandbox->record.id));
@@ -188,6 +198,9 @@ char **variables_of_session(const struct sandbox *sandbox, bool tty,
 		json_object_set_new(
 			all, "WORKSPACE_DIR",
 			json_string(sandbox->record.shares.items[0].guest));
+	if (sandbox->record.ssh_keys)
+		json_object_set_new(all, "SSH_AUTH_SOCK",
+				    json_string(SOCKET_SSH_AGENT));
 	if (tty && term && *term)
 		json_object_set_new(all, "TERM", json_string(term));
 	keys_add_variables(bindings, all);

@@ -14,6 +14,7 @@
 #include "base/log.h"
 #include "base/own.h"
 #include "guest/gate.h"
+#include "guest/git_identity.h"
 #include "guest/modules.h"
 #include "guest/power.h"
 #include "guest/prime.h"
@@ -109,6 +110,7 @@ static void wake(struct guest *guest, const struct message *message)
 	/* Who runs before this would see the clock of the snapshot. */
 	identity_wake(&guest->identity, &message->wake);
 	trust_install("", message->wake.authority);
+	git_identity_install("", message->wake.git);
 	cgroups_thaw(&guest->cgroups);
 	sessions_resume(&guest->sessions);
 	if (guest->state != GUEST_WAITING) {
@@ -130,7 +132,7 @@ static void prepare(struct guest *guest, const struct message *message)
 	guest->state = GUEST_PREPARING;
 	sessions_pause(&guest->sessions);
 	/* Without one there is nothing to thaw after the restore either. */
-	if (sessions_any(&guest->sessions) &&
+	if ((sessions_any(&guest->sessions) || guest->engine.was_used) &&
 	    cgroups_freeze(&guest->cgroups, FREEZE_MS))
 		log_warn("sessions do not stand still");
 	files_prepare(&guest->files, guest->marker);
@@ -154,6 +156,7 @@ static void stop(struct guest *guest, const struct message *message)
 		return;
 	guest->state = GUEST_STOPPING;
 	guest->sessions.closing = true;
+	engine_stop(&guest->engine);
 	cgroups_thaw(&guest->cgroups);
 	sessions_resume(&guest->sessions);
 	power_ask_all();
@@ -302,7 +305,8 @@ static void on_signal(void *ctx, const struct signalfd_siginfo *info)
 		return; /* Ctrl-Alt-Del and what the guest's root sends us */
 	while ((pid = waitpid(-1, &status, WNOHANG)) > 0) {
 		if (!files_on_exit(&guest->files, pid) &&
-		    !net_on_exit(&guest->net, pid))
+		    !net_on_exit(&guest->net, pid) &&
+		    !engine_on_exit(&guest->engine, pid))
 			sessions_on_exit(&guest->sessions, pid, status);
 	}
 	if (guest->state != GUEST_STOPPING)
@@ -372,6 +376,7 @@ int guest_run(struct guest *guest, int port_fd, struct error *err)
 	}
 	files_start(&guest->files, guest->loop);
 	net_start(&guest->net, guest->loop);
+	engine_start(&guest->engine, guest->loop, &guest->cgroups);
 	sessions_refill(&guest->sessions);
 	send_hello(guest);
 	do

@@ -8,6 +8,7 @@
 
 #include "base/loop.h"
 #include "guest/cgroups.h"
+#include "guest/engine.h"
 #include "guest/files.h"
 #include "guest/identity.h"
 #include "guest/net.h"
@@ -42,6 +43,7 @@ struct guest {
 	struct sessions sessions;
 	struct files files;
 	struct net net;
+	struct engine engine;
 	struct timer stop;
 	enum guest_ending ending;
 	struct timer folders; /* AWAKE waits for shared folders */

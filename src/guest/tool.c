@@ -20,6 +20,7 @@
 #include "base/own.h"
 #include "base/text.h"
 #include "guest/overlay.h"
+#include "guest/seed.h"
 #include "tree/tree_copy.h"
 #include "tree/tree_walk.h"
 
@@ -150,6 +151,22 @@ static int discard(char **args, struct error *err)
 			       paths.len, err);
 }
 
+/* Files of an agent's home from stdin; those that are there to stdout. */
+static int seed(char **args, struct error *err)
+{
+	bool replace = strcmp(args[0], "replace") == 0;
+	int home = -1, result;
+
+	if (!replace && strcmp(args[0], "new") != 0)
+		return error_set(err, 0, "new or replace");
+	if (seed_become_agent(&home, err) < 0)
+		return -1;
+	result = seed_serve(home, replace ? SEED_REPLACE : SEED_NEW,
+			    STDIN_FILENO, STDOUT_FILENO, err);
+	close(home);
+	return result;
+}
+
 static const struct {
 	const char *name;
 	int args;
@@ -159,6 +176,7 @@ static const struct {
 	{ "tar-in", 1, tar_in },   /* stdin into the folder PATH */
 	{ "copy-in", 1, copy_in }, /* what tar-out wrote, to PATH */
 	{ "changes", 1, changes }, /* of share NUMBER, to stdout */
+	{ "seed", 1, seed },       /* files of the home, MODE */
 	{ "discard", 2,
 	  discard }, /* changes of share NUMBER, mounted on PATH */
 };

@@ -23,6 +23,7 @@
 #include "base/fileio.h"
 #include "base/log.h"
 #include "base/text.h"
+#include "image/ext4_add.h"
 #include "image/ext4_writer.h"
 #include "image/hash.h"
 #include "image/layer.h"
@@ -34,6 +35,7 @@
 #include "image/unpack.h"
 #include "oci/archive_names.h"
 #include "oci/manifest.h"
+#include "tar/tar_path.h"
 
 enum {
 	OUTPUT_FD = 4,
@@ -47,6 +49,10 @@ struct options {
 	struct layers layers;
 	size_t number; /* of an image in an archive */
 	bool folder;   /* the archive is one */
+	/* of the job add */
+	struct ext4_add_rule takes[EXT4_ADD_RULES_MAX];
+	struct ext4_add_rule links[EXT4_ADD_RULES_MAX];
+	size_t take_count, link_count;
 };
 
 static int check_output(struct error *err)
@@ -228,6 +234,33 @@ static int job_save(struct options *options, struct error *err)
 	return result;
 }
 
+static int add_all(struct ext4_add *add, struct tar_stream *stream,
+		   const struct options *options, struct error *err)
+{
+	if (ext4_add_archive(add, stream, options->takes, options->take_count,
+			     err) < 0)
+		return -1;
+	for (size_t i = 0; i < options->link_count; i++)
+		if (ext4_add_link(add, &options->links[i], err) < 0)
+			return -1;
+	return ext4_add_finish(add, err);
+}
+
+/* The output is no empty file here: it is what something is added to. */
+static int job_add(struct options *options, struct error *err)
+{
+	struct tar_stream *stream =
+		tar_stream_new(STDIN_FILENO, NULL, 0, tar_limit(options));
+	struct ext4_add *add = ext4_add_open(OUTPUT_FD, err);
+	int result = -1;
+
+	if (add && profile_enter(err) == 0)
+		result = add_all(add, stream, options, err);
+	ext4_add_free(add);
+	tar_stream_free(stream);
+	return result;
+}
+
 static const struct {
 	const char *name;
 	int (*run)(struct options *options, struct error *err);
@@ -235,12 +268,33 @@ static const struct {
 } jobs[] = {
 	{ "ext4", job_ext4, true },       /* tar to ext4 image */
 	{ "layers", job_layers, true },   /* layers of an image to ext4 image */
+	{ "add", job_add, false },        /* files of a tar to an ext4 image */
 	{ "vmlinux", job_vmlinux, true }, /* bzImage to ELF */
 	{ "unpack", job_unpack, true },   /* one compressed file */
 	{ "inflate", job_inflate, true }, /* one of any size */
 	{ "load", job_load, false },      /* an image from an archive */
 	{ "save", job_save, false },      /* an image into an archive */
 };
+
+/* "FROM=TO", both safe paths. */
+static int parse_rule(const char *value, struct ext4_add_rule *rules,
+		      size_t *count)
+{
+	static char paths[2 * 2 * EXT4_ADD_RULES_MAX][TAR_PATH_MAX];
+	static size_t used;
+	const char *equals = strchr(value, '=');
+	char *from = paths[used], *to = paths[used + 1];
+
+	if (*count == EXT4_ADD_RULES_MAX || !equals ||
+	    tar_path_normalise(value, (size_t)(equals - value), from, NULL) <
+		    0 ||
+	    tar_path_normalise(equals + 1, strlen(equals + 1), to, NULL) < 0 ||
+	    !*from || !*to)
+		return -1;
+	used += 2;
+	rules[(*count)++] = (struct ext4_add_rule){ from, to };
+	return 0;
+}
 
 static int parse_option(const char *name, const char *value,
 			struct options *options)
@@ -258,6 +312,10 @@ static int parse_option(const char *name, const char *value,
 		options->layers.diff_ids[options->layers.count++] = value;
 		return 0;
 	}
+	if (strcmp(name, "--take") == 0)
+		return parse_rule(value, options->takes, &options->take_count);
+	if (strcmp(name, "--link") == 0)
+		return parse_rule(value, options->links, &options->link_count);
 	if (strcmp(name, "--image") == 0) {
 		uint64_t number;
 
@@ -290,6 +348,8 @@ static int usage(void)
 	fputs("usage: bawn-image ext4 [--size BYTES|auto] [--label LABEL]\n"
 	      "       bawn-image layers [--size BYTES|auto] [--label LABEL] "
 	      "--layer DIFF_ID...\n"
+	      "       bawn-image add --take FROM=TO... [--link "
+	      "TARGET=PATH...]\n"
 	      "       bawn-image vmlinux\n"
 	      "       bawn-image unpack\n"
 	      "       bawn-image inflate\n"

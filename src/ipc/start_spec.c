@@ -92,6 +92,7 @@ static const struct field fields[] = {
 	NUMBER(idle_s, 0, UINT32_MAX / 1000),
 	FIELD(consume, FIELD_FLAG),
 	FIELD(authority, FIELD_TEXT_NULL),
+	FIELD(git, FIELD_TEXT_NULL),
 };
 
 static json_t *encode_disks(const struct start_spec *spec)

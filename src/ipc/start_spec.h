@@ -76,6 +76,7 @@ struct start_spec {
 			    as soon as the machine runs */
 	char *authority; /* PEM of the sandbox's authority, for the guest; or
 			    NULL */
+	char *git;       /* configuration for the guest's git; or NULL */
 };
 
 /*

@@ -105,6 +105,7 @@ static void encode_wake(struct writer *w, const struct message *m)
 	write_text(w, m->wake.hostname);
 	writer_u32(w, m->wake.shares);
 	write_text(w, m->wake.authority);
+	write_text(w, m->wake.git);
 }
 
 static bool decode_wake(struct cursor *c, struct message *m)
@@ -115,6 +116,7 @@ static bool decode_wake(struct cursor *c, struct message *m)
 	m->wake.hostname = cursor_str(c);
 	m->wake.shares = cursor_u32(c);
 	m->wake.authority = cursor_str(c);
+	m->wake.git = cursor_str(c);
 	return true;
 }
 

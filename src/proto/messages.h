@@ -68,6 +68,7 @@ struct message_wake {
 	const char *hostname;
 	uint32_t shares;       /* to be mounted before AWAKE */
 	const char *authority; /* PEM, to be trusted; "": none */
+	const char *git;       /* configuration for git; "": none */
 };
 
 struct message_awake {

@@ -29,6 +29,8 @@ static const enum paths_kind kinds[] = { PATHS_DATA, PATHS_SYSTEM };
 const struct template_builder template_builders[] = {
 	{ "mmdebstrap", template_build_debian },
 	{ "busybox", template_build_busybox },
+	{ "npm", template_build_npm },
+	{ "vendor", template_build_vendor },
 	{ NULL, NULL },
 };
 
@@ -55,7 +57,8 @@ static int no_such(const char *name, struct error *err)
 	return error_say(
 		err, ENOENT,
 		"there is no template \"%s\" (`bawn template ls` shows those "
-		"there are; base and tiny are made when they are asked for)",
+		"there are; base, tiny and those of agents are made when they "
+		"are asked for)",
 		shown);
 }
 
@@ -325,9 +328,9 @@ static int make_locked(const char *name, enum template_place place,
 {
 	enum paths_kind kind = template_store_kind(place);
 	AUTO_TEMPLATE_STORE struct template_store store = TEMPLATE_STORE_INIT;
-	struct template_build build = { .name = name,
-					.ini = ini,
-					.progress = progress };
+	struct template_build build = {
+		.name = name, .ini = ini, .place = place, .progress = progress
+	};
 	struct template_making making;
 	AUTO_CLOSE int lock = -1;
 	int result;

@@ -7,6 +7,7 @@
 #include <stdint.h>
 
 #include "base/child.h"
+#include "provision/template.h"
 
 struct error;
 struct progress;
@@ -19,6 +20,7 @@ struct template_build {
 	const char *folder; /* its path */
 	int disk_fd;        /* empty file, read and write */
 	const struct progress *progress;
+	enum template_place place;
 	/* results */
 	char id[80];      /* "sha256:…" */
 	char source[128]; /* "mmdebstrap bookworm" */
@@ -35,6 +37,10 @@ extern const struct template_builder template_builders[];
 
 int template_build_debian(struct template_build *build, struct error *err);
 int template_build_busybox(struct template_build *build, struct error *err);
+/* Another template and packages of an npm registry. */
+int template_build_npm(struct template_build *build, struct error *err);
+/* Says where the agent comes from: nobody else may hand it on. */
+int template_build_vendor(struct template_build *build, struct error *err);
 
 /* bawn-image at work on a tar stream. */
 struct template_image {

@@ -7,6 +7,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "base/buffer.h"
 #include "base/error.h"
@@ -30,10 +31,30 @@ static void append(char ***list, const char *value)
 		(*list)[n + 1] = NULL;
 }
 
+static char **text_place(struct template_ini *ini, const char *key)
+{
+	const struct {
+		const char *key;
+		char **place;
+	} rows[] = {
+		{ "description", &ini->description },
+		{ "builder", &ini->builder },
+		{ "hook", &ini->hook },
+		{ "from", &ini->from },
+		{ "check", &ini->check },
+		{ "vendor", &ini->vendor },
+	};
+
+	for (size_t i = 0; i < ARRAY_SIZE(rows); i++)
+		if (strcmp(key, rows[i].key) == 0)
+			return rows[i].place;
+	return NULL;
+}
+
 static int set(struct template_ini *ini, const char *key, const char *value,
 	       struct error *err)
 {
-	char **place = NULL;
+	char **place = text_place(ini, key);
 
 	if (strcmp(key, "package") == 0) {
 		append(&ini->packages, value);
@@ -43,16 +64,17 @@ static int set(struct template_ini *ini, const char *key, const char *value,
 		append(&ini->excludes, value);
 		return 0;
 	}
+	if (strcmp(key, "npm") == 0 || strcmp(key, "take") == 0 ||
+	    strcmp(key, "link") == 0) {
+		AUTO_FREE char *step = xasprintf("%s %s", key, value);
+
+		append(&ini->steps, step);
+		return 0;
+	}
 	if (strcmp(key, "needs") == 0)
 		return text_to_size(value, &ini->needs_bytes) < 0
 			       ? error_set(err, 0, "bad size \"%s\"", value)
 			       : 0;
-	if (strcmp(key, "description") == 0)
-		place = &ini->description;
-	else if (strcmp(key, "builder") == 0)
-		place = &ini->builder;
-	else if (strcmp(key, "hook") == 0)
-		place = &ini->hook;
 	if (!place || *place)
 		return error_set(err, 0, "%s key \"%s\"",
 				 place ? "repeated" : "unknown", key);
@@ -95,6 +117,7 @@ int template_ini_parse(const char *text, struct template_ini *ini,
 	*ini = (struct template_ini){ 0 };
 	append(&ini->packages, NULL);
 	append(&ini->excludes, NULL);
+	append(&ini->steps, NULL);
 	while ((line = strsep(&rest, "\n"))) {
 		number++;
 		if (parse_line(line, ini, err) < 0) {
@@ -118,7 +141,11 @@ int template_ini_load(const char *name, struct template_ini *ini,
 
 	if (strchr(name, '/') || name[0] == '.')
 		return error_set(err, ENOENT, "%s", name);
-	path = paths_data_file(file, err);
+	path = paths_of(PATHS_CONFIG, file, err);
+	if (path && access(path, F_OK) < 0) {
+		free(path);
+		path = paths_data_file(file, err);
+	}
 	if (!path)
 		return -1;
 	if (fileio_read(AT_FDCWD, path, &text, err) < 0)
@@ -144,5 +171,9 @@ void template_ini_release(struct template_ini *ini)
 	free(ini->hook);
 	free_list(ini->packages);
 	free_list(ini->excludes);
+	free_list(ini->steps);
+	free(ini->from);
+	free(ini->check);
+	free(ini->vendor);
 	*ini = (struct template_ini){ 0 };
 }

@@ -24,10 +24,12 @@
 #include "provision/template_load.h"
 #include "provision/template_names.h"
 #include "provision/template_store.h"
-#include "state/agent_names.h"
+#include "state/agents.h"
 
 #define STAND_IN_REPOSITORY "docker/sandbox-templates"
 #define DEFAULT_OWN "base"
+
+AUTO_DEFINE(json, json_t *, json_decref)
 
 char *template_canonical(const char *name)
 {
@@ -96,12 +98,13 @@ static int fetch(const struct template_wish *wish,
 
 /* ---- ours instead ---- */
 
-static const char *own_for(const struct reference *reference)
+static char *own_for(const struct reference *reference)
 {
-	const struct agent_name *agent = agent_name_find(reference->tag);
+	AUTO(json) json_t *agents = agents_load(NULL);
+	const json_t *agent = agents_find(agents, reference->tag);
+	const char *name = agent ? agent_text(agent, "template") : DEFAULT_OWN;
 
-	return agent && template_is_built_in(agent->name) ? agent->name
-							  : DEFAULT_OWN;
+	return xstrdup(template_is_built_in(name) ? name : DEFAULT_OWN);
 }
 
 static int stand_in(const struct template_wish *wish,
@@ -109,10 +112,10 @@ static int stand_in(const struct template_wish *wish,
 		    char note[512], struct error *err)
 {
 	AUTO_TEMPLATE struct template own = { 0 };
-	const char *own_name = own_for(reference);
+	AUTO_FREE char *own_name = own_for(reference);
 	char full[REFERENCE_TEXT_MAX];
 	struct template_name name = { .reference = full,
-				      .source = (char *)own_name,
+				      .source = own_name,
 				      .created = time(NULL),
 				      .stand_in = true };
 

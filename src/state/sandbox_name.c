@@ -10,7 +10,6 @@
 #include "base/mem.h"
 #include "base/own.h"
 #include "base/text.h"
-#include "state/agent_names.h"
 #include "state/digest.h"
 
 #define NAME_MIN 2
@@ -51,9 +50,6 @@ int sandbox_name_check(const char *name, struct error *err)
 	if (!is_alnum(name[len - 1]))
 		return error_set(err, 0,
 				 "name \"%s\": may not end in \"-\" or \".\"",
-				 shown);
-	if (agent_name_find(name))
-		return error_set(err, 0, "name \"%s\": is the name of an agent",
 				 shown);
 	return 0;
 }

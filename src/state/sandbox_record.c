@@ -44,6 +44,7 @@ enum field_kind {
 	FIELD_U64,
 	FIELD_S64,
 	FIELD_BOOL,
+	FIELD_OPTIONAL_BOOL, /* false where a record does not say */
 };
 
 struct field {
@@ -67,6 +68,8 @@ static const struct field fields[] = {
 	FIELD(quota_bytes, FIELD_U64),
 	FIELD(quota_inodes, FIELD_U64),
 	FIELD(ask, FIELD_BOOL),
+	FIELD(no_git_identity, FIELD_OPTIONAL_BOOL),
+	FIELD(ssh_keys, FIELD_OPTIONAL_TEXT),
 	FIELD(template_name, FIELD_TEXT),
 	FIELD(template_id, FIELD_TEXT),
 	FIELD(warm_key, FIELD_OPTIONAL_TEXT),
@@ -225,6 +228,10 @@ static int load_field(const struct field *field, const json_t *object,
 			return bad_field(field->key, err);
 		*(char **)at = xstrdup(json_string_value(value));
 		return 0;
+	case FIELD_OPTIONAL_BOOL:
+		if (!value)
+			return 0;
+		__attribute__((fallthrough));
 	case FIELD_BOOL:
 		if (!json_is_boolean(value))
 			return bad_field(field->key, err);
@@ -343,6 +350,7 @@ static json_t *field_json(const struct field *field,
 	case FIELD_S64:
 		return json_integer(*(const int64_t *)at);
 	case FIELD_BOOL:
+	case FIELD_OPTIONAL_BOOL:
 		return json_boolean(*(const bool *)at);
 	}
 	return NULL;

@@ -50,7 +50,9 @@ struct sandbox_record {
 	uint64_t quota_bytes, quota_inodes; /* of each share; 0: no limit */
 	struct port_list ports;             /* published on the host */
 	struct socket_list sockets;
-	bool ask; /* about connections that no rule matches */
+	bool ask;             /* about connections that no rule matches */
+	bool no_git_identity; /* --git-identity off */
+	char *ssh_keys; /* which it may sign with (cli/ssh_keys.h); or NULL */
 	char *template_name, *template_id; /* id: digest of the disk content */
 	char *warm_key;                    /* NULL: made with --cold */
 	char *kernel_key;                  /* folder in cache/kernels */
@@ -104,7 +106,8 @@ int sandbox_state_load(int folder_fd, struct sandbox_state *state,
 int sandbox_state_save(int machine_fd, const struct sandbox_state *state,
 		       struct error *err);
 
-/* The rules of names: 0, or -1 with what is wrong. */
+/* The rules of names: 0, or -1 with what is wrong. Words that name an agent are
+ * no new sandbox's (request_check_name()); who is called so keeps its name. */
 int sandbox_name_check(const char *name, struct error *err);
 /*
  * "<agent>-<folder>"; with_hash adds "-<8 hex of sha256(path)>". Other

@@ -71,6 +71,7 @@ void start_send_wake(struct sandbox *sandbox)
 	wake->hostname = sandbox->spec->name;
 	wake->shares = sandbox->spec->shares;
 	wake->authority = sandbox->spec->authority;
+	wake->git = sandbox->spec->git;
 	clock_gettime(CLOCK_REALTIME, &now);
 	wake->wall_clock_ns =
 		(uint64_t)now.tv_sec * 1000000000ull + (uint64_t)now.tv_nsec;

@@ -268,6 +268,7 @@ static void fields_are_where_the_protocol_says(void)
 	CHECK(!strcmp(message.wake.hostname, "box"));
 	CHECK(message.wake.shares == 2);
 	CHECK(!strcmp(message.wake.authority, "PEM"));
+	CHECK(!strcmp(message.wake.git, "GIT"));
 
 	REQUIRE(!read_golden("awake", &awake));
 	REQUIRE(!message_decode(awake.data, awake.len, &message));

@@ -104,7 +104,13 @@ static void words_are_agents_paths_or_sandboxes(void)
 	CHECK(ASK("./a:ro") == 0);
 	CHECK(request.shares.items[0].read_only);
 	CHECK(strstr(request.shares.items[0].host, "/a") != NULL);
-	CHECK(ASK("claude") < 0 && strstr(err.text, "not available yet"));
+	CHECK(ASK("claude-code", "./a") == 0 &&
+	      !strcmp(request.agent, "claude"));
+	CHECK(!strcmp(request_template(&request), "claude"));
+	CHECK(ASK("-t", "tiny", "claude", "./a") == 0 &&
+	      !strcmp(request_template(&request), "tiny"));
+	CHECK(ASK("--name", "cagent", "./a") < 0 &&
+	      strstr(err.text, "an agent"));
 	CHECK(ASK("shel") < 0 && strstr(err.text, "shell"));
 	CHECK(ASK("./missing") < 0 && strstr(err.text, "missing"));
 	CHECK(ASK("shell", "b") < 0 && strstr(err.text, "./b"));

@@ -2,10 +2,14 @@
 /*
  * test_provision_text.c - small parsers: NAME.ini, apt's answer, module names
  */
+#include <stdbool.h>
+
 #include "base/error.h"
+#include "base/own.h"
 #include "lib/tap.h"
 #include "provision/debian_package.h"
 #include "provision/module_set.h"
+#include "provision/npm_registry.h"
 #include "provision/template_ini.h"
 
 static struct error err;
@@ -25,6 +29,42 @@ static void an_ini_is_read(void)
 	CHECK(!strcmp(ini.excludes[0], "/usr/share/man/*"));
 	CHECK(!ini.hook);
 	template_ini_release(&ini);
+}
+
+static void steps_keep_their_order(void)
+{
+	struct template_ini ini;
+
+	REQUIRE(template_ini_parse("builder = npm\nfrom = base\n"
+				   "npm = @a/b latest -x\ntake = a b\n"
+				   "npm = c 1.0\nlink = t p\ncheck = c -v\n",
+				   &ini, &err) == 0);
+	CHECK(!strcmp(ini.from, "base") && !strcmp(ini.check, "c -v"));
+	CHECK(!strcmp(ini.steps[0], "npm @a/b latest -x"));
+	CHECK(!strcmp(ini.steps[1], "take a b"));
+	CHECK(!strcmp(ini.steps[2], "npm c 1.0"));
+	CHECK(!strcmp(ini.steps[3], "link t p") && !ini.steps[4]);
+	template_ini_release(&ini);
+}
+
+static bool registry_is(const char *text, const char *expected)
+{
+	AUTO_FREE char *found = npm_registry_parse(text);
+
+	return expected ? found && !strcmp(found, expected) : !found;
+}
+
+static void the_registry_of_an_npmrc_is_found(void)
+{
+	CHECK(registry_is("", NULL));
+	CHECK(registry_is("fund=false\n# registry=no\n", NULL));
+	CHECK(registry_is("registry=https://a.test/", "https://a.test/"));
+	CHECK(registry_is("a=1\r\n registry = \"https://a.test\" \r\nb\n",
+			  "https://a.test"));
+	CHECK(registry_is("registry=x\nregistry=y\n", "y"));
+	CHECK(registry_is("@a:registry=x\n", NULL));
+	CHECK(registry_is("registry=${HOME}/x\n", NULL));
+	CHECK(registry_is("registry=\n", NULL));
 }
 
 static void a_wrong_ini_names_its_line(void)
@@ -75,6 +115,8 @@ static void module_names_have_one_spelling(void)
 int main(void)
 {
 	RUN(an_ini_is_read);
+	RUN(steps_keep_their_order);
+	RUN(the_registry_of_an_npmrc_is_found);
 	RUN(a_wrong_ini_names_its_line);
 	RUN(a_meta_package_is_resolved);
 	RUN(module_names_have_one_spelling);

@@ -196,10 +196,9 @@ static void a_reason_is_shown_without_control_characters(void)
 static void names_follow_the_rules(void)
 {
 	static const char *const good[] = { "ab", "a.b-c", "0x", "shell-x" };
-	static const char *const bad[] = { "",      "a",      "-ab", ".ab",
-					   "ab-",   "ab.",    "a/b", "a_b",
-					   "shell", "cagent", "a b", "é1",
-					   "..",    "a\nb" };
+	static const char *const bad[] = { "",    "a",   "-ab", ".ab",
+					   "ab-", "ab.", "a/b", "a_b",
+					   "a b", "é1",  "..",  "a\nb" };
 	char longest[SANDBOX_NAME_MAX + 2];
 
 	for (size_t i = 0; i < ARRAY_SIZE(good); i++)

@@ -1,0 +1,22 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * agent_setup.h - a sandbox is made ready for its agent
+ */
+#pragma once
+
+#include <jansson.h>
+
+struct error;
+struct sandbox;
+
+/*
+ * Puts the agent's files (agent_seed.h) into the guest's home, where they were
+ * not put before. The sandbox is started if it does not run; nobody may hold
+ * its lock. keys: as of keys_session(), or NULL.
+ */
+int agent_setup(struct sandbox *sandbox, const json_t *keys, struct error *err);
+/* 1 when that has something to do, 0 when not, -1. */
+int agent_setup_is_due(const struct sandbox *sandbox, const json_t *keys,
+		       struct error *err);
+/* One line when the agent has no key at all. */
+void agent_setup_say_key(const struct sandbox *sandbox, const json_t *keys);

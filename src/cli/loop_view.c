@@ -1,0 +1,246 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * loop_view.c - how a loop is watched: lines, a line that lives, or JSON
+ */
+#include "cli/loop_view.h"
+
+#include <stdio.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "base/loop.h"
+#include "base/own.h"
+#include "base/text.h"
+#include "cli/terminal.h"
+#include "loop/duration.h"
+#include "loop/output.h"
+#include "loop/run_state.h"
+
+#define COLUMNS_MAX 240
+
+AUTO_DEFINE(json, json_t *, json_decref)
+
+void loop_view_init(struct loop_view *view, bool json)
+{
+	*view = (struct loop_view){
+		.json = json,
+		.live = !json && isatty(1) && isatty(2),
+	};
+}
+
+void loop_view_clear(struct loop_view *view)
+{
+	if (view->drawn)
+		fputs("\r\033[K", stderr);
+	view->drawn = false;
+}
+
+static void now_text(char *out, size_t size)
+{
+	time_t now = time(NULL);
+	struct tm tm;
+
+	out[0] = '\0';
+	if (gmtime_r(&now, &tm))
+		(void)strftime(out, size, "%Y-%m-%dT%H:%M:%SZ", &tm);
+}
+
+static void print_json_event(const char *name, const json_t *details)
+{
+	AUTO(json) json_t *line = json_object();
+	AUTO_FREE char *text = NULL;
+	char now[32];
+
+	now_text(now, sizeof(now));
+	json_object_set_new(line, "time", json_string(now));
+	json_object_set_new(line, "event", json_string(name));
+	if (details)
+		json_object_update(line, (json_t *)(uintptr_t)details);
+	text = json_dumps(line, JSON_COMPACT);
+	printf("%s\n", text ? text : "{}");
+}
+
+static const char *text_of(const json_t *details, const char *key)
+{
+	const char *text = json_string_value(json_object_get(details, key));
+
+	return text ? text : "";
+}
+
+static int number_of(const json_t *details, const char *key)
+{
+	return (int)json_integer_value(json_object_get(details, key));
+}
+
+static void say_iteration(struct loop_view *view, const json_t *details)
+{
+	view->iteration = (unsigned)number_of(details, "iteration");
+	view->max_iterations = (unsigned)number_of(details, "max");
+	view->begun = (double)loop_now_ms() / 1000;
+	(void)text_copy(view->task, sizeof(view->task),
+			text_of(details, "task"));
+	printf("iteration %u/%u%s%s\n", view->iteration, view->max_iterations,
+	       view->task[0] ? ": " : "", view->task);
+}
+
+static void say_turn(struct loop_view *view, const json_t *record)
+{
+	const char *promise = text_of(record, "promise");
+	const char *error = text_of(record, "error");
+	const json_t *host;
+	char took[32];
+	size_t i;
+
+	(void)view;
+	duration_text(json_number_value(json_object_get(record, "seconds")),
+		      took, sizeof(took));
+	printf("  %s, %d files changed, %d tokens in, %d out, %.4f USD%s%s\n",
+	       took, (int)json_array_size(json_object_get(record, "files")),
+	       number_of(record, "tokens_in"), number_of(record, "tokens_out"),
+	       json_number_value(json_object_get(record, "cost_usd")),
+	       promise[0] ? ", promises " : "", promise);
+	if (error[0])
+		printf("  error: %s\n", error);
+	json_array_foreach(
+		json_object_get(record, "egress"), i,
+		host) if (json_is_true(json_object_get(host, "denied")))
+		printf("  blocked: %s (%d times)\n", text_of(host, "host"),
+		       number_of(host, "count"));
+}
+
+static void say_wait(struct loop_view *view, const json_t *details)
+{
+	char wait[32];
+
+	(void)view;
+	duration_text(json_number_value(json_object_get(details, "seconds")),
+		      wait, sizeof(wait));
+	printf("  waits %s (%s)\n", wait, text_of(details, "why"));
+}
+
+static void say_refused(struct loop_view *view, const json_t *details)
+{
+	const char *why = text_of(details, "why");
+
+	(void)view;
+	if (!strcmp(why, "verify"))
+		printf("  completion refused: the check ended with code %d\n",
+		       number_of(details, "code"));
+	else if (!strcmp(why, "minimum"))
+		printf("  completion refused: more iterations are wanted\n");
+	else if (json_object_get(details, "open"))
+		printf("  completion refused: %d tasks are open\n",
+		       number_of(details, "open"));
+	else
+		printf("  completion refused: the tasks cannot be read\n");
+}
+
+static void say_end(struct loop_view *view, const json_t *details)
+{
+	const char *detail = text_of(details, "detail");
+
+	(void)view;
+	printf("%s after %d iterations%s%s\n", text_of(details, "status"),
+	       number_of(details, "iterations"), detail[0] ? ": " : "", detail);
+}
+
+static void say_text(const char *lead, const char *text)
+{
+	printf("  %s: ", lead);
+	for (; *text; text++)
+		if (*text != '\n')
+			putchar(*text);
+		else if (text[1])
+			fputs("; ", stdout);
+	putchar('\n');
+}
+
+static void say_struggle(struct loop_view *view, const json_t *details)
+{
+	(void)view;
+	say_text("struggles", text_of(details, "signs"));
+}
+
+static void say_breaker(struct loop_view *view, const json_t *details)
+{
+	(void)view;
+	say_text("breaker", text_of(details, "why"));
+}
+
+static void say_bad_tasks(struct loop_view *view, const json_t *details)
+{
+	(void)view;
+	say_text("tasks cannot be read", text_of(details, "error"));
+}
+
+static void say_context(struct loop_view *view, const json_t *details)
+{
+	(void)view;
+	(void)details;
+	printf("  takes what was added by the user\n");
+}
+
+static void say_verify(struct loop_view *view, const json_t *details)
+{
+	(void)view;
+	(void)details;
+	printf("  checks\n");
+}
+
+static void say_begin(struct loop_view *view, const json_t *details)
+{
+	(void)view;
+	printf("%s %s\n", text_of(details, "resumed")[0] ? "goes on:" : "loop",
+	       text_of(details, "name"));
+}
+
+static const struct {
+	const char *name;
+	void (*say)(struct loop_view *view, const json_t *details);
+} rows[] = {
+	{ "begin", say_begin },     { "iteration", say_iteration },
+	{ "turn", say_turn },       { "wait", say_wait },
+	{ "refused", say_refused }, { "struggle", say_struggle },
+	{ "breaker", say_breaker }, { "tasks_unreadable", say_bad_tasks },
+	{ "context", say_context }, { "verify", say_verify },
+	{ "end", say_end },
+};
+
+void loop_view_event(struct loop_view *view, const char *name,
+		     const json_t *details)
+{
+	loop_view_clear(view);
+	for (size_t i = 0; i < ARRAY_SIZE(rows) && !view->json; i++)
+		if (!strcmp(rows[i].name, name))
+			rows[i].say(view, details);
+	if (view->json)
+		print_json_event(name, details);
+	fflush(stdout);
+}
+
+void loop_view_tick(struct loop_view *view, const struct run_state *state,
+		    const struct output *output, unsigned denied)
+{
+	double passed = (double)loop_now_ms() / 1000 - view->begun;
+	char line[COLUMNS_MAX], took[32];
+	uint16_t lines, columns;
+
+	if (!view->live)
+		return;
+	duration_text(passed, took, sizeof(took));
+	(void)text_format(
+		line, sizeof(line),
+		"%u/%u %s  %llu tokens  %.2f USD  "
+		"%u blocked  %s",
+		view->iteration, view->max_iterations, took,
+		(unsigned long long)(state->tokens_in + state->tokens_out +
+				     output->tokens_in + output->tokens_out),
+		(double)(state->cost_micros + output->cost_micros) / 1e6,
+		denied, output->action);
+	terminal_size(2, &lines, &columns);
+	if (columns > 1 && columns - 1U < strlen(line))
+		line[columns - 1] = '\0';
+	fprintf(stderr, "\r\033[K%s", line);
+	view->drawn = true;
+}

@@ -1,0 +1,191 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * engine_verdict.c - what a turn was, and what its promises are worth
+ */
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+#include <time.h>
+
+#include "base/buffer.h"
+#include "base/error.h"
+#include "base/own.h"
+#include "base/text.h"
+#include "loop/engine_internal.h"
+#include "loop/fault.h"
+#include "loop/output.h"
+
+void engine_end(struct run *run, enum run_status status, const char *fmt, ...)
+{
+	struct run_state *state = run->engine->state;
+	char text[sizeof(state->detail)];
+	va_list args;
+
+	va_start(args, fmt);
+	(void)vsnprintf(text, sizeof(text), fmt, args);
+	va_end(args);
+	text_printable(text, strlen(text), state->detail,
+		       sizeof(state->detail));
+	state->status = status;
+	run->over = true;
+}
+
+void engine_event(struct run *run, const char *name, json_t *details)
+{
+	run->engine->world->event(run->engine->ctx, name, details);
+	json_decref(details);
+}
+
+void engine_judge(struct turn *turn)
+{
+	const struct output *output = turn->output;
+	size_t len = output->errors.len, cut = 0;
+	const char *said = (const char *)output->errors.data;
+
+	/* the last words say most */
+	if (len >= sizeof(turn->error) - 1)
+		cut = len - sizeof(turn->error) + 1;
+	if (turn->end.end == ENGINE_TURN_MISSING) {
+		turn->fault = FAULT_MISSING;
+		return;
+	}
+	if (turn->end.end == ENGINE_TURN_SILENT)
+		(void)text_copy(turn->error, sizeof(turn->error),
+				"no output for too long");
+	else if (output->failed)
+		(void)text_copy(turn->error, sizeof(turn->error),
+				output->error[0] ? output->error
+						 : "the agent failed");
+	else if (turn->end.exit_code && len)
+		text_printable(said + cut, len - cut, turn->error,
+			       sizeof(turn->error));
+	else if (turn->end.exit_code)
+		(void)text_format(turn->error, sizeof(turn->error),
+				  "exit code %d", turn->end.exit_code);
+	if (!turn->error[0])
+		return;
+	turn->fault = turn->end.end == ENGINE_TURN_SILENT
+			      ? FAULT_OTHER
+			      : fault_of_text(turn->error, strlen(turn->error));
+	/* an agent that went on to its own end has overcome what it met */
+	if (!output->failed && turn->end.exit_code && output->ended &&
+	    turn->fault != FAULT_AUTH)
+		turn->fault = FAULT_OTHER;
+}
+
+json_t *engine_record(const struct run *run, const struct turn *turn)
+{
+	const struct output *output = turn->output;
+	const struct run_state *state = run->engine->state;
+	char started[32] = "";
+	time_t when = (time_t)turn->started;
+	struct tm tm;
+
+	if (gmtime_r(&when, &tm))
+		(void)strftime(started, sizeof(started), "%Y-%m-%dT%H:%M:%SZ",
+			       &tm);
+	return json_pack(
+		"{s:i, s:s, s:f, s:i, s:I, s:I, s:f, s:s, s:s, s:s, s:s, s:i, "
+		"s:s}",
+		"iteration", (int)state->iteration, "started", started,
+		"seconds", turn->seconds, "exit_code", turn->end.exit_code,
+		"tokens_in", (json_int_t)output->tokens_in, "tokens_out",
+		(json_int_t)output->tokens_out, "cost_usd",
+		(double)output->cost_micros / 1e6, "fault",
+		fault_name(turn->fault), "error", turn->error, "promise",
+		promise_name(turn->promises.kind), "promise_text",
+		turn->promises.text, "actions", (int)output->actions, "task",
+		turn->task);
+}
+
+static int verify(struct run *run, struct turn *turn, struct error *err)
+{
+	struct engine *engine = run->engine;
+	AUTO_BUFFER struct buffer said = BUFFER_INIT(FEEDBACK_MAX / 2);
+	const char *text;
+	int code = 0;
+
+	if (!engine->world->verify)
+		return 1;
+	engine_event(run, "verify", NULL);
+	if (engine->world->verify(engine->ctx, &said, &code, err) < 0)
+		return -1;
+	(void)text_copy(turn->verify, sizeof(turn->verify),
+			code ? "failed" : "passed");
+	if (!code)
+		return 1;
+	text = buffer_str(&said);
+	(void)text_format(run->feedback, sizeof(run->feedback),
+			  "You promised that all is done, but the check ended "
+			  "with code %d. It said:\n%s",
+			  code, text ? text : "");
+	engine_event(run, "refused",
+		     json_pack("{s:s, s:i}", "why", "verify", "code", code));
+	return 0;
+}
+
+/* -1: the sandbox failed. */
+static int complete(struct run *run, struct turn *turn, struct error *err)
+{
+	const struct run_state *state = run->engine->state;
+	size_t open = tasks_open(&run->tasks);
+	int verified;
+
+	if (run->tasks_bad[0]) {
+		(void)text_format(run->feedback, sizeof(run->feedback),
+				  "You promised that all is done, but the list "
+				  "of tasks cannot be read: %s",
+				  run->tasks_bad);
+		engine_event(run, "refused",
+			     json_pack("{s:s}", "why", "tasks"));
+		return 0;
+	}
+	if (open) {
+		const struct task *task = tasks_next(&run->tasks);
+
+		(void)text_format(run->feedback, sizeof(run->feedback),
+				  "You promised that all is done, but %zu of "
+				  "the tasks are open, first %s: %s",
+				  open, task->id, task->title);
+		engine_event(run, "refused",
+			     json_pack("{s:s, s:I}", "why", "tasks", "open",
+				       (json_int_t)open));
+		return 0;
+	}
+	if (state->iteration < state->min_iterations) {
+		(void)text_format(run->feedback, sizeof(run->feedback),
+				  "You promised that all is done, but at least "
+				  "%u iterations are wanted: look for what is "
+				  "missing or could be better.",
+				  state->min_iterations);
+		engine_event(run, "refused",
+			     json_pack("{s:s}", "why", "minimum"));
+		return 0;
+	}
+	verified = verify(run, turn, err);
+	if (verified > 0)
+		engine_end(run, RUN_COMPLETE, "%u iterations",
+			   state->iteration);
+	return verified < 0 ? -1 : 0;
+}
+
+int engine_heed_promise(struct run *run, struct turn *turn, struct error *err)
+{
+	switch (turn->promises.kind) {
+	case PROMISE_COMPLETE:
+		return complete(run, turn, err);
+	case PROMISE_BLOCKED:
+		engine_end(run, RUN_BLOCKED, "%s", turn->promises.text);
+		break;
+	case PROMISE_DECIDE:
+		engine_end(run, RUN_DECIDE, "%s", turn->promises.text);
+		break;
+	case PROMISE_ABORT:
+		engine_end(run, RUN_LIMIT, "the agent gave up");
+		break;
+	case PROMISE_NONE:
+	case PROMISE_KINDS:
+		break;
+	}
+	return 0;
+}

@@ -1,0 +1,96 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * run_plot.c - time, tokens and cost of each iteration as bars, in SVG
+ */
+#include "loop/run_plot.h"
+
+#include <stdint.h>
+
+#include "base/buffer.h"
+#include "base/own.h"
+
+#define WIDTH 720.0
+#define ROW_HEIGHT 90.0
+#define BAR_HEIGHT 60.0
+#define LABEL_WIDTH 90.0
+
+static double number_of(const json_t *object, const char *key)
+{
+	double value = json_number_value(json_object_get(object, key));
+
+	return value > 0 && value < 1e15 ? value : 0;
+}
+
+static double seconds(const json_t *record)
+{
+	return number_of(record, "seconds");
+}
+
+static double tokens(const json_t *record)
+{
+	return number_of(record, "tokens_in") + number_of(record, "tokens_out");
+}
+
+static double cost(const json_t *record)
+{
+	return number_of(record, "cost_usd");
+}
+
+static const struct {
+	const char *label, *unit, *colour;
+	double (*value)(const json_t *record);
+	int digits;
+} rows[] = {
+	{ "time", "s", "#4878a8", seconds, 1 },
+	{ "tokens", "", "#6a9f58", tokens, 0 },
+	{ "cost", "USD", "#c26a45", cost, 4 },
+};
+
+static void bars(const json_t *records, size_t row, struct buffer *out)
+{
+	size_t count = json_array_size(records), i;
+	double step = (WIDTH - LABEL_WIDTH) / (double)(count ? count : 1);
+	double top = (double)row * ROW_HEIGHT + 10, most = 0;
+	const json_t *record;
+
+	json_array_foreach((json_t *)(uintptr_t)records, i,
+			   record) if (rows[row].value(record) > most) most =
+		rows[row].value(record);
+	buffer_printf(out,
+		      "<text x=\"0\" y=\"%.0f\" font-size=\"13\">%s</text>\n"
+		      "<text x=\"0\" y=\"%.0f\" font-size=\"11\">max %.*f "
+		      "%s</text>\n",
+		      top + 24, rows[row].label, top + 42, rows[row].digits,
+		      most, rows[row].unit);
+	json_array_foreach((json_t *)(uintptr_t)records, i, record)
+	{
+		double value = rows[row].value(record);
+		double height = most > 0 ? value / most * BAR_HEIGHT : 0;
+
+		buffer_printf(out,
+			      "<rect x=\"%.1f\" y=\"%.1f\" width=\"%.1f\" "
+			      "height=\"%.1f\" fill=\"%s\"><title>%zu: %.*f "
+			      "%s</title></rect>\n",
+			      LABEL_WIDTH + (double)i * step,
+			      top + BAR_HEIGHT - height, step * 0.8, height,
+			      rows[row].colour, i + 1, rows[row].digits, value,
+			      rows[row].unit);
+	}
+	buffer_printf(out,
+		      "<line x1=\"%.0f\" x2=\"%.0f\" y1=\"%.1f\" y2=\"%.1f\" "
+		      "stroke=\"#888\"/>\n",
+		      LABEL_WIDTH, WIDTH, top + BAR_HEIGHT, top + BAR_HEIGHT);
+}
+
+void run_plot(const json_t *records, struct buffer *out)
+{
+	if (!json_array_size(records))
+		return;
+	buffer_printf(out,
+		      "<svg viewBox=\"0 0 %.0f %.0f\" role=\"img\" "
+		      "aria-label=\"time, tokens and cost of each turn\">\n",
+		      WIDTH, ROW_HEIGHT * (double)ARRAY_SIZE(rows));
+	for (size_t i = 0; i < ARRAY_SIZE(rows); i++)
+		bars(records, i, out);
+	buffer_printf(out, "</svg>\n");
+}
