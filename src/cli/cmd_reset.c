@@ -15,12 +15,11 @@
 
 #include "base/error.h"
 #include "base/text.h"
+#include "cli/disk_use.h"
 #include "cli/print.h"
 #include "cli/removal.h"
 #include "cli/store.h"
 #include "provision/warm.h"
-
-#define BLOCK 512u
 
 static int confirm(const struct store *store, const struct options *options,
 		   struct error *err)
@@ -39,17 +38,6 @@ static int confirm(const struct store *store, const struct options *options,
 	return print_ask(question) ? 0 : error_set(err, 0, "nothing removed");
 }
 
-static uint64_t disk_bytes(const struct store *store, const char *name)
-{
-	char path[256];
-	struct stat st;
-
-	if (text_format(path, sizeof(path), "%s/" STORE_DISK_FILE, name) < 0 ||
-	    fstatat(store->folder, path, &st, AT_SYMLINK_NOFOLLOW) < 0)
-		return 0;
-	return (uint64_t)st.st_blocks * BLOCK;
-}
-
 /* The rest goes also when one cannot; the first failure is the result. */
 static int remove_all(const struct store *store, uint64_t *freed,
 		      struct error *err)
@@ -57,11 +45,12 @@ static int remove_all(const struct store *store, uint64_t *freed,
 	int result = 0;
 
 	for (size_t i = 0; i < store->count; i++) {
-		uint64_t bytes = disk_bytes(store, store->names[i]);
+		struct disk_use use;
 		struct error one = { 0 };
 
+		disk_use_of(store->folder, store->names[i], &use);
 		if (removal_of(store, store->names[i], &one) == 0) {
-			*freed += bytes;
+			*freed += use.own;
 			continue;
 		}
 		if (result < 0)

@@ -13,6 +13,7 @@
 #include "base/fileio.h"
 #include "base/own.h"
 #include "base/text.h"
+#include "cli/disk_use.h"
 #include "cli/halt.h"
 #include "cli/print.h"
 #include "cli/removal.h"
@@ -134,9 +135,20 @@ static int exists(const struct store *store, const char *name, bool force,
 static int remove_one(const struct store *store, const char *name, bool force,
 		      struct error *err)
 {
+	struct disk_use use;
+	char size[32];
+
 	if (exists(store, name, force, err) < 0)
 		return -1;
-	return removal_of(store, name, err);
+	disk_use_of(store->folder, name, &use);
+	if (removal_of(store, name, err) < 0)
+		return -1;
+	/* scripts for that spelling expect no word */
+	if (spelling_now() == SPELLING_BAWN && isatty(2)) {
+		text_from_size(use.own, size, sizeof(size));
+		fprintf(stderr, "bawn: %s: %s given back\n", name, size);
+	}
+	return 0;
 }
 
 static int confirm(const struct store *store, const struct options *options,

@@ -13,6 +13,7 @@
 #include "base/mem.h"
 #include "base/own.h"
 #include "base/text.h"
+#include "cli/disk_use.h"
 #include "cli/files_config.h"
 #include "cli/keys.h"
 #include "cli/policy_set.h"
@@ -136,6 +137,7 @@ static json_t *disk_json(const struct sandbox *sandbox)
 	struct template template = { 0 };
 	AUTO_FREE char *sub = NULL;
 	AUTO_FREE char *warm = NULL;
+	struct disk_use use;
 
 	if (template_find_content(record->template_name, record->template_id,
 				  &template, NULL) == 0)
@@ -147,10 +149,13 @@ static json_t *disk_json(const struct sandbox *sandbox)
 	}
 	if (warm)
 		shared += used_bytes(sandbox->folder, warm);
-	return json_pack("{s:I, s:I, s:I}", "size_bytes",
+	disk_use_of(sandbox->folder, ".", &use);
+	return json_pack("{s:I, s:I, s:I, s:I, s:I}", "size_bytes",
 			 (json_int_t)record->disk_bytes, "own_bytes",
-			 used_bytes(sandbox->folder, STORE_DISK_FILE),
-			 "shared_bytes", shared);
+			 (json_int_t)use.own, "shared_bytes",
+			 shared + (json_int_t)use.shared, "memory_bytes",
+			 (json_int_t)use.memory, "checkpoint_bytes",
+			 (json_int_t)use.checkpoints);
 }
 
 static json_t *masked_env(const struct sandbox *sandbox)

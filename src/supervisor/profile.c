@@ -48,6 +48,8 @@ const char *const profile_syscalls[] = {
 	"fsync",
 	/* a snapshot: its folder, QEMU's pages, the pages of the old file */
 	"mkdirat",
+	"memfd_create",
+	"fallocate",
 	"process_vm_readv",
 	"pread64",
 	"pwrite64",

@@ -66,15 +66,25 @@ static int find_map(struct ram_image *image, struct error *err)
 int ram_image_begin(struct ram_image *image, pid_t pid, int base, int out,
 		    uint64_t bytes, struct error *err)
 {
-	*image = (struct ram_image){
-		.pid = pid, .base = base, .out = out, .bytes = bytes
-	};
+	*image = (struct ram_image){ .pid = pid,
+				     .base = base,
+				     .out = out,
+				     .memory = -1,
+				     .bytes = bytes };
 	if (find_map(image, err) < 0)
 		return -1;
 	if (ftruncate(out, (off_t)bytes) < 0)
 		return error_set(err, errno, "memory file");
 	image->taken = xcalloc(1, bytes / PAGE / 8 + 1);
 	image->scratch = xmalloc(PIECE_PAGES * PAGE);
+	return 0;
+}
+
+int ram_image_through(struct ram_image *image, int memory, struct error *err)
+{
+	if (ftruncate(memory, (off_t)image->bytes) < 0)
+		return error_set(err, errno, "memory for the snapshot");
+	image->memory = memory;
 	return 0;
 }
 
@@ -100,9 +110,10 @@ static int write_piece(struct ram_image *image, struct piece *piece,
 	for (size_t i = 0; i < piece->count; i++) {
 		size_t len = piece->runs[i].count * PAGE;
 
-		if (fileio_pwrite_all(image->out, image->scratch + at, len,
-				      (off_t)(piece->runs[i].page * PAGE),
-				      err) < 0)
+		if (fileio_pwrite_all(
+			    image->memory >= 0 ? image->memory : image->out,
+			    image->scratch + at, len,
+			    (off_t)(piece->runs[i].page * PAGE), err) < 0)
 			return -1;
 		at += len;
 	}
@@ -128,49 +139,71 @@ static void add_page(struct ram_image *image, struct piece *piece,
 		(struct iovec){ (void *)(uintptr_t)address, PAGE };
 }
 
-static int take_part(struct ram_image *image, int pagemap,
-		     const struct ram_map_part *part, struct error *err)
+static bool is_own(uint64_t entry)
+{
+	return (entry & PAGEMAP_SWAPPED) ||
+	       ((entry & PAGEMAP_PRESENT) && !(entry & PAGEMAP_FILE));
+}
+
+/* The pages of a part from `at` on; *at moves on. */
+static int take_piece(struct ram_image *image, int pagemap,
+		      const struct ram_map_part *part, uint64_t *at,
+		      struct error *err)
 {
 	static struct piece piece;
-	uint64_t entries[PIECE_PAGES];
+	uint64_t entries[PIECE_PAGES], left = (part->len - *at) / PAGE;
+	size_t count = left < PIECE_PAGES ? left : PIECE_PAGES;
+	off_t place = (off_t)((part->address + *at) / PAGE * 8);
 
 	piece.count = piece.pages = 0;
-	for (uint64_t at = 0; at < part->len; at += PIECE_PAGES * PAGE) {
-		uint64_t left = (part->len - at) / PAGE;
-		size_t count = left < PIECE_PAGES ? left : PIECE_PAGES;
-		off_t place = (off_t)((part->address + at) / PAGE * 8);
-
-		if (pread(pagemap, entries, count * 8, place) !=
-		    (ssize_t)(count * 8))
-			return error_set(err, errno, "pagemap");
-		for (size_t i = 0; i < count; i++) {
-			bool own = (entries[i] & PAGEMAP_SWAPPED) ||
-				   ((entries[i] & PAGEMAP_PRESENT) &&
-				    !(entries[i] & PAGEMAP_FILE));
-
-			if (!own)
-				continue;
-			add_page(image, &piece, (part->offset + at) / PAGE + i,
-				 part->address + at + i * PAGE);
-			if (piece.pages == PIECE_PAGES &&
-			    write_piece(image, &piece, err) < 0)
-				return -1;
-		}
+	if (pread(pagemap, entries, count * 8, place) != (ssize_t)(count * 8))
+		return error_set(err, errno, "pagemap");
+	for (size_t i = 0; i < count; i++) {
+		if (is_own(entries[i]))
+			add_page(image, &piece, (part->offset + *at) / PAGE + i,
+				 part->address + *at + i * PAGE);
 	}
+	*at += count * PAGE;
 	return write_piece(image, &piece, err);
 }
 
-int ram_image_take(struct ram_image *image, struct error *err)
+static int take_from(struct ram_image *image, uint64_t *from, uint64_t budget,
+		     struct error *err)
 {
 	AUTO_CLOSE int pagemap = open_proc(image->pid, "pagemap", err);
+	uint64_t begin = image->private;
 
 	if (pagemap < 0)
 		return -1;
 	for (unsigned i = 0; i < image->map.count; i++) {
-		if (take_part(image, pagemap, &image->map.parts[i], err) < 0)
-			return -1;
+		const struct ram_map_part *part = &image->map.parts[i];
+
+		while (*from >= part->offset &&
+		       *from < part->offset + part->len) {
+			uint64_t at = *from - part->offset;
+
+			if (image->private - begin >= budget)
+				return 1;
+			if (take_piece(image, pagemap, part, &at, err) < 0)
+				return -1;
+			*from = part->offset + at;
+		}
 	}
 	return 0;
+}
+
+int ram_image_ahead(struct ram_image *image, uint64_t budget, struct error *err)
+{
+	return take_from(image, &image->ahead, budget, err);
+}
+
+int ram_image_take(struct ram_image *image, struct error *err)
+{
+	uint64_t from = 0;
+
+	image->private = 0;
+	memset(image->taken, 0, image->bytes / PAGE / 8 + 1);
+	return take_from(image, &from, UINT64_MAX, err) < 0 ? -1 : 0;
 }
 
 static int copy_base(struct ram_image *image, uint64_t from, uint64_t to,
@@ -214,10 +247,52 @@ static int fill(struct ram_image *image, uint64_t from, uint64_t to,
 	return 0;
 }
 
+static int move_run(struct ram_image *image, uint64_t page, uint64_t count,
+		    struct error *err)
+{
+	size_t len = count * PAGE;
+	off_t at = (off_t)(page * PAGE);
+
+	if (pread(image->memory, image->scratch, len, at) != (ssize_t)len)
+		return error_set(err, EIO, "memory for the snapshot");
+	if (fileio_pwrite_all(image->out, image->scratch, len, at, err) < 0)
+		return -1;
+	/* Not needed twice; where this fails it goes with the file. */
+	fallocate(image->memory, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, at,
+		  (off_t)len);
+	return 0;
+}
+
+/* QEMU's pages from memory to the disk; *done counts them. */
+static int move_on(struct ram_image *image, uint64_t budget, uint64_t *done,
+		   struct error *err)
+{
+	uint64_t pages = image->bytes / PAGE;
+
+	while (image->memory >= 0 && image->moved < pages && *done < budget) {
+		uint64_t count = 0;
+
+		if (!is_taken(image, image->moved)) {
+			image->moved++;
+			continue;
+		}
+		while (count < PIECE_PAGES && image->moved + count < pages &&
+		       is_taken(image, image->moved + count))
+			count++;
+		if (move_run(image, image->moved, count, err) < 0)
+			return -1;
+		image->moved += count;
+		*done += count * PAGE;
+	}
+	return 0;
+}
+
 int ram_image_more(struct ram_image *image, uint64_t budget, struct error *err)
 {
 	uint64_t done = 0;
 
+	if (move_on(image, budget, &done, err) < 0)
+		return -1;
 	while (done < budget && image->at < image->bytes) {
 		off_t data = lseek(image->base, (off_t)image->at, SEEK_DATA);
 		off_t hole;

@@ -23,16 +23,28 @@ struct ram_image {
 
 	/* private */
 	pid_t pid;
-	int base, out; /* borrowed: the RAM file; the new one, empty */
+	int memory;     /* borrowed: where QEMU's pages go first; -1: out */
+	uint64_t moved; /* of those: how far they went on to out */
+	int base, out;  /* borrowed: the RAM file; the new one, empty */
 	struct ram_map map;
 	uint8_t *taken;         /* a bit for each page */
 	unsigned char *scratch; /* one piece of memory */
+	uint64_t ahead;         /* how far ram_image_ahead() came */
 	uint64_t at;            /* of the second part */
 };
 
 /* The machine may still run. */
 int ram_image_begin(struct ram_image *image, pid_t pid, int base, int out,
 		    uint64_t bytes, struct error *err);
+/* QEMU's pages lie in this memory file until ram_image_more() writes them. */
+int ram_image_through(struct ram_image *image, int memory, struct error *err);
+/*
+ * While the machine still runs: about budget bytes of what ram_image_take()
+ * will copy once more, into pages that the new file has by then. That is less
+ * than half the work. 1: call again, 0: all was passed.
+ */
+int ram_image_ahead(struct ram_image *image, uint64_t budget,
+		    struct error *err);
 /* The machine stands still. */
 int ram_image_take(struct ram_image *image, struct error *err);
 /* About budget bytes more; 1: call again, 0: the file is whole. */

@@ -109,8 +109,7 @@ static void set_life(struct sandbox *sandbox, enum sandbox_life life)
 bool sandbox_accepts_sessions(const struct sandbox *sandbox)
 {
 	/* What was sent now would be part of a snapshot, or lost. */
-	if (sandbox->spec->goal == START_MAKE_WARM ||
-	    (saving_is_busy(sandbox) && sandbox->saving.step < SAVING_REST))
+	if (sandbox->spec->goal == START_MAKE_WARM || saving_is_quiet(sandbox))
 		return false;
 	return sandbox->life == SANDBOX_RUNNING ||
 	       sandbox->life == SANDBOX_PAUSED ||

@@ -8,6 +8,7 @@
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/random.h>
 #include <time.h>
 
@@ -26,7 +27,7 @@ enum {
 	PREPARE_MS = 20000, /* an emulated guest under load is slow */
 	FREEZE_MS = 5000,
 	POWER_OFF_MS = 10000,
-	TURN_BYTES = 64 << 20,
+	TURN_BYTES = 8 << 20,
 };
 
 static void next_turn(struct timer *timer);
@@ -45,6 +46,7 @@ void saving_init(struct sandbox *sandbox)
 	sandbox->saving = (struct saving){
 		.folder = -1,
 		.ram = -1,
+		.memory = -1,
 		.state = -1,
 		.disk = -1,
 		.timer = { .name = "snapshot deadline", .on_fire = on_timer },
@@ -65,6 +67,13 @@ void saving_release(struct sandbox *sandbox)
 bool saving_is_busy(const struct sandbox *sandbox)
 {
 	return sandbox->saving.step != SAVING_NOT;
+}
+
+bool saving_is_quiet(const struct sandbox *sandbox)
+{
+	enum saving_step step = sandbox->saving.step;
+
+	return step > SAVING_AHEAD && step != SAVING_REST;
 }
 
 /* Back to an ordinary life, whatever was done so far. */
@@ -94,7 +103,8 @@ void saving_fail(struct sandbox *sandbox, const char *fmt, ...)
 	log_warn("snapshot: %s", text);
 	timer_stop(&saving->timer);
 	timer_stop(&saving->turn);
-	if (saving->step < SAVING_REST && sandbox->life == SANDBOX_RUNNING)
+	if (saving->step > SAVING_AHEAD && saving->step < SAVING_REST &&
+	    sandbox->life == SANDBOX_RUNNING)
 		go_on(sandbox);
 	saving_disk_cancel(sandbox);
 	saving_remove_files(sandbox);
@@ -140,6 +150,18 @@ static int send_prepare(struct sandbox *sandbox, struct error *err)
 	return 0;
 }
 
+/*
+ * A file on a disk that is busy takes pages as slowly as the disk does, and the
+ * machine would stand as long.
+ */
+static int use_memory(struct saving *saving, struct error *err)
+{
+	saving->memory = memfd_create("checkpoint", MFD_CLOEXEC);
+	if (saving->memory < 0)
+		return error_set(err, errno, "memory for the checkpoint");
+	return ram_image_through(&saving->image, saving->memory, err);
+}
+
 int saving_begin(struct sandbox *sandbox, enum saving_kind kind,
 		 struct error *err)
 {
@@ -157,14 +179,38 @@ int saving_begin(struct sandbox *sandbox, enum saving_kind kind,
 			    sandbox->files->qemu.ram, saving->ram,
 			    (uint64_t)sandbox->spec->memory_mib << 20,
 			    err) < 0 ||
-	    send_prepare(sandbox, err) < 0) {
+	    (kind == SAVING_SUSPEND ? send_prepare(sandbox, err) < 0
+				    : use_memory(saving, err) < 0)) {
 		saving_remove_files(sandbox);
 		ram_image_release(&saving->image);
 		return -1;
 	}
+	if (kind == SAVING_SUSPEND) {
+		saving->step = SAVING_PREPARE;
+		timer_start(sandbox->loop, &saving->timer, PREPARE_MS);
+	} else {
+		saving->step = SAVING_AHEAD;
+		timer_start(sandbox->loop, &saving->turn, 0);
+	}
+	return 0;
+}
+
+static void copy_ahead(struct sandbox *sandbox)
+{
+	struct saving *saving = &sandbox->saving;
+	struct error err;
+	int more = ram_image_ahead(&saving->image, TURN_BYTES, &err);
+
+	if (more > 0) {
+		timer_start(sandbox->loop, &saving->turn, 0);
+		return;
+	}
+	if (more < 0 || send_prepare(sandbox, &err) < 0) {
+		saving_fail(sandbox, "%s", err.text);
+		return;
+	}
 	saving->step = SAVING_PREPARE;
 	timer_start(sandbox->loop, &saving->timer, PREPARE_MS);
-	return 0;
 }
 
 void saving_or_power_off(struct sandbox *sandbox)
@@ -332,7 +378,13 @@ static void next_turn(struct timer *timer)
 		CONTAINER_OF(timer, struct sandbox, saving.turn);
 	struct saving *saving = &sandbox->saving;
 	struct error err;
-	int more = ram_image_more(&saving->image, TURN_BYTES, &err);
+	int more;
+
+	if (saving->step == SAVING_AHEAD) {
+		copy_ahead(sandbox);
+		return;
+	}
+	more = ram_image_more(&saving->image, TURN_BYTES, &err);
 
 	if (more < 0) {
 		saving_fail(sandbox, "%s", err.text);

@@ -29,6 +29,7 @@ enum saving_kind {
 
 enum saving_step {
 	SAVING_NOT,     /* nothing is being saved */
+	SAVING_AHEAD,   /* memory is copied once while the machine runs */
 	SAVING_PREPARE, /* until PREPARED; `timer` counts */
 	SAVING_FREEZE,  /* until the launcher says that helpers stand */
 	SAVING_SETTLE,  /* until QEMU has taken what lay in its sockets */
@@ -45,6 +46,7 @@ struct saving {
 
 	/* private */
 	int folder, ram, state, disk; /* owned; -1: none */
+	int memory; /* owned: pages on their way to the disk; -1: none */
 	struct ram_image image;
 	bool stopped;      /* the vCPUs */
 	bool disk_done;    /* the copy of a checkpoint's disk */
@@ -64,6 +66,8 @@ int saving_begin(struct sandbox *sandbox, enum saving_kind kind,
 void saving_or_power_off(struct sandbox *sandbox);
 /* The sandbox is to end in another way. */
 void saving_give_up(struct sandbox *sandbox);
+/* From PREPARE until it goes on: nothing may be sent to the guest. */
+bool saving_is_quiet(const struct sandbox *sandbox);
 bool saving_is_busy(const struct sandbox *sandbox);
 
 void saving_on_prepared(struct sandbox *sandbox);

@@ -73,6 +73,7 @@ void saving_close_files(struct sandbox *sandbox)
 	struct saving *saving = &sandbox->saving;
 
 	close_one(&saving->ram);
+	close_one(&saving->memory);
 	close_one(&saving->state);
 	close_one(&saving->disk);
 	close_one(&saving->folder);
