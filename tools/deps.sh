@@ -16,11 +16,11 @@ libssl-dev scdoc'
 run='qemu-system-x86 mmdebstrap e2fsprogs busybox-static kmod uidmap
 fakechroot fakeroot ca-certificates'
 test='python3 python3-pytest curl nghttp2-client nghttp2-server tmux util-linux procps mount git
-clang-format codespell shellcheck qemu-utils python3-dnspython python3-h2 iproute2 nftables squid
-tinyproxy openssl musl-tools cpio zstd lz4 xz-utils bzip2 docker-registry skopeo umoci buildah wget
-openssh-server postgresql'
-bench='python3 squid tinyproxy runsc e2fsprogs qemu-system-x86 qemu-system-common qemu-utils
-ripgrep git valgrind docker-registry skopeo umoci'
+clang-format codespell shellcheck qemu-utils python3-dnspython python3-h2 iproute2 nftables
+squid-openssl nginx nodejs tinyproxy openssl musl-tools cpio zstd lz4 xz-utils bzip2
+docker-registry skopeo umoci buildah wget openssh-client openssh-server postgresql'
+bench='python3 squid-openssl tinyproxy mitmproxy wrk nghttp2-client nginx nftables runsc e2fsprogs
+qemu-system-x86 qemu-system-common qemu-utils ripgrep git valgrind docker-registry skopeo umoci'
 package='dpkg-dev file'
 lint='clang libclang-rt-14-dev clang-format clang-tidy cppcheck codespell shellcheck'
 
@@ -92,7 +92,7 @@ trap 'rm -f "$log"' EXIT
 # unpacked without these files, nothing starts, now or with the machine, and no
 # port that is in use already can make the installation fail.
 without=
-for service in docker-registry squid tinyproxy ssh postgresql; do
+for service in docker-registry nginx squid tinyproxy ssh postgresql; do
 	for place in etc/init.d/ lib/systemd/system/ usr/lib/systemd/system/; do
 		without="$without -o DPkg::Options::=--path-exclude=/$place$service"
 		without="$without -o DPkg::Options::=--path-exclude=/$place$service.service"

@@ -169,7 +169,8 @@ static const struct option_row *waiting_option(const struct command *command,
 		bool is_short = word[0] == '-' && word[1] && !word[2] &&
 				word[1] == row->letter;
 
-		if (row->kind != OPTION_FLAG && (is_long || is_short))
+		if (row->kind != OPTION_FLAG && row->kind != OPTION_MAYBE &&
+		    (is_long || is_short))
 			return row;
 	}
 	return NULL;

@@ -235,8 +235,9 @@ static void say_where(const json_t *secret, const json_t *service)
 {
 	if (json_object_get(service, "repo_paths") &&
 	    !json_object_get(secret, "repos"))
-		fprintf(stderr, "bawn: without --repo OWNER/NAME it opens no "
-				"repository\n");
+		fprintf(stderr,
+			"bawn: without --repo OWNER/NAME it opens the "
+			"repositories that a workspace has as remotes\n");
 }
 
 static int set(const struct options *options, struct error *err)

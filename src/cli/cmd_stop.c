@@ -16,27 +16,40 @@
 #include "cli/halt.h"
 #include "cli/print.h"
 #include "cli/removal.h"
+#include "cli/resume.h"
 #include "cli/spelling.h"
 #include "cli/store.h"
 
 #define GRACE_MS 10000
 
-static int stop_one(const struct store *store, const char *name, bool plain,
+/* As a power cut would: its disk boots next time. */
+static int drop_memory(const struct sandbox *sandbox, struct error *err)
+{
+	AUTO_CLOSE int lock = fileio_lock(sandbox->folder, STORE_LOCK_FILE,
+					  FILEIO_LOCK_WAIT, err);
+
+	if (lock < 0)
+		return -1;
+	resume_forget(sandbox);
+	return 0;
+}
+
+static int stop_one(const struct store *store, const char *name, bool power_off,
 		    struct error *err)
 {
 	AUTO_SANDBOX struct sandbox sandbox = SANDBOX_INIT;
 
 	if (store_find(store, name, &sandbox, err) < 0)
 		return -1;
-	if (fileio_is_locked(sandbox.folder, STORE_ALIVE_FILE) != 1)
+	if (fileio_is_locked(sandbox.folder, STORE_ALIVE_FILE) != 1) {
+		/* what was kept is not wanted any more */
+		if (power_off && resume_is_suspended(&sandbox))
+			return drop_memory(&sandbox, err);
 		return 0;
-	if (halt_folder(sandbox.folder, GRACE_MS, err) < 0)
+	}
+	if (power_off ? halt_folder(sandbox.folder, GRACE_MS, err) < 0
+		      : halt_suspend(sandbox.folder, err) < 0)
 		return error_prefix(err, "stopping %s", name);
-	if (plain)
-		fprintf(stderr,
-			"bawn: %s was powered off: keeping its memory is not "
-			"available yet\n",
-			name);
 	return 0;
 }
 
@@ -80,12 +93,12 @@ static int stop(const struct options *options, struct error *err)
 	if (check_names(options, err) < 0 || store_open(&store, err) < 0)
 		return -1;
 	return for_each(&store, options, stop_one,
-			!options_flag(options, "power-off"), err);
+			options_flag(options, "power-off"), err);
 }
 
 static const struct option_row stop_rows[] = {
 	{ "power-off", '\0', OPTION_FLAG, NULL,
-	  "end the machine (so far always so)", NULL, OPTION_HERE },
+	  "end the machine; its memory is lost", NULL, OPTION_HERE },
 	{ "all", 'a', OPTION_FLAG, NULL, "stop every sandbox", NULL,
 	  OPTION_HERE },
 	{ .name = NULL },
@@ -94,7 +107,7 @@ static const struct option_row stop_rows[] = {
 const struct command command_stop = {
 	.name = "stop",
 	.arguments = "NAME... | --all",
-	.help = "stop sandboxes; their disks are kept",
+	.help = "stop sandboxes; disk and memory are kept",
 	.options = stop_rows,
 	.completes = COMPLETE_SANDBOXES,
 	.flags = COMMAND_USES_STORE,

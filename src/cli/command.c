@@ -25,6 +25,7 @@ const struct command *const command_rows[] = {
 	&command_exec,
 	&command_loop_report, /* before the word that it begins with */
 	&command_loop,
+	&command_init,
 	&command_cp,
 	&command_diff,
 	&command_apply,
@@ -53,6 +54,11 @@ const struct command *const command_rows[] = {
 	&command_logs,
 	&command_events,
 	&command_stop,
+	&command_checkpoint_ls,
+	&command_checkpoint_rm,
+	&command_checkpoint,
+	&command_restore,
+	&command_fork,
 	&command_rm,
 	&command_undo,
 	&command_prune,
@@ -88,10 +94,6 @@ const struct command *const command_rows[] = {
 /* One a line, for those who change it. */
 /* clang-format off */
 const struct command commands_later[] = {
-	LATER("checkpoint"),
-	LATER("fork"),
-	LATER("init"),
-	LATER("restore"),
 	LATER("save"),
 	LATER("template build"),
 	{ .name = NULL },

@@ -30,6 +30,9 @@ void command_overview(struct buffer *out);
 void command_group_help(const char *group, struct buffer *out);
 
 extern const struct command command_apply;
+extern const struct command command_checkpoint;
+extern const struct command command_checkpoint_ls;
+extern const struct command command_checkpoint_rm;
 extern const struct command command_completion;
 extern const struct command command_complete;
 extern const struct command command_cp;
@@ -40,7 +43,9 @@ extern const struct command command_doctor;
 extern const struct command command_env;
 extern const struct command command_events;
 extern const struct command command_exec;
+extern const struct command command_fork;
 extern const struct command command_help;
+extern const struct command command_init;
 extern const struct command command_inspect;
 extern const struct command command_logs;
 extern const struct command command_loop;
@@ -65,6 +70,7 @@ extern const struct command command_prune;
 extern const struct command command_ralph; /* not in the table */
 extern const struct command command_remove_later;
 extern const struct command command_reset;
+extern const struct command command_restore;
 extern const struct command command_review;
 extern const struct command command_rm;
 extern const struct command command_run;

@@ -40,7 +40,7 @@
 #define ID_BYTES 16
 #define CHOICES 20
 
-static char *random_id(void)
+char *create_id(void)
 {
 	unsigned char noise[ID_BYTES];
 	char *id = xmalloc(2 * ID_BYTES + 1);
@@ -70,7 +70,7 @@ static bool uid_taken(const struct store *store, uid_t uid)
 	return found;
 }
 
-static uid_t free_uid(const struct store *store)
+uid_t create_uid(const struct store *store)
 {
 	uid_t uid = FIRST_UID;
 
@@ -105,7 +105,7 @@ static void fill_record(const struct store *store,
 {
 	*record = (struct sandbox_record){
 		.name = xstrdup(name),
-		.id = random_id(),
+		.id = create_id(),
 		.agent = xstrdup(request_agent(request)),
 		.mode = xstrdup(request->mode ? request->mode
 					      : REQUEST_DEFAULT_MODE),
@@ -125,7 +125,9 @@ static void fill_record(const struct store *store,
 		.memory_mib = plan->memory_mib,
 		.disk_bytes = plan->disk_bytes,
 		.ask = request->ask,
-		.uid = free_uid(store),
+		.no_git_identity = request->no_git_identity,
+		.ssh_keys = copy_or_null(request->ssh_keys),
+		.uid = create_uid(store),
 		.remove_at_end = request->remove_at_end,
 		.created = time(NULL),
 		.last_used = time(NULL),
@@ -256,9 +258,8 @@ static int fill_folder(const struct sandbox *sandbox,
 	return 0;
 }
 
-/* A folder ".tmp-…" whose lock we hold; called under the global lock. */
-static int make_folder(const struct store *store, char hidden[32], int *lock,
-		       struct error *err)
+int create_folder(const struct store *store, char hidden[32], int *lock,
+		  struct error *err)
 {
 	AUTO_CLOSE int folder = -1;
 
@@ -297,7 +298,7 @@ static int make(const struct store *store, const struct request *request,
 	if (!name)
 		return -1;
 	*sandbox = SANDBOX_INIT;
-	sandbox->folder = make_folder(store, hidden, &lock, err);
+	sandbox->folder = create_folder(store, hidden, &lock, err);
 	if (sandbox->folder < 0)
 		return -1;
 	fill_record(store, request, plan, name, &sandbox->record);

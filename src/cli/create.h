@@ -6,6 +6,7 @@
 
 #include <jansson.h>
 #include <stdbool.h>
+#include <sys/types.h>
 
 struct error;
 struct plan;
@@ -27,6 +28,12 @@ int create_sandbox(struct store *store, const struct request *request,
 		   const struct plan *plan, const json_t *variables,
 		   struct sandbox *sandbox, struct created *created,
 		   struct error *err);
+/* 32 hex digits, malloc'd; a uid of its own (0 when we are not root). */
+char *create_id(void);
+uid_t create_uid(const struct store *store);
+/* A folder ".tmp-…" whose lock we hold; called under the global lock. */
+int create_folder(const struct store *store, char hidden[32], int *lock,
+		  struct error *err);
 /* An empty disk of the plan's size in the sandbox's folder. */
 int create_disk(const struct sandbox *sandbox, const struct plan *plan,
 		struct error *err);

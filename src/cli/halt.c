@@ -32,6 +32,7 @@
 #include "state/sandbox_record.h"
 
 #define ANSWER_MS 10000
+#define SUSPEND_MS 180000 /* all of the memory goes to the disk */
 #define ASK_MS 2000
 #define DEATH_MS 5000
 
@@ -63,7 +64,8 @@ static void limit_wait(int fd, unsigned limit_ms)
 	setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &limit, sizeof(limit));
 }
 
-static int ask_to_stop(int folder, unsigned grace_ms, struct error *err)
+static int ask_to_stop(int folder, bool power_off, unsigned grace_ms,
+		       struct error *err)
 {
 	struct control_client client;
 	int fd = control_connect(folder, err);
@@ -71,11 +73,11 @@ static int ask_to_stop(int folder, unsigned grace_ms, struct error *err)
 
 	if (fd < 0)
 		return -1;
-	limit_wait(fd, grace_ms + ANSWER_MS);
+	limit_wait(fd, power_off ? grace_ms + ANSWER_MS : SUSPEND_MS);
 	control_client_init(&client, fd);
 	answer = control_call(&client,
 			      json_pack("{s:s, s:b, s:i}", "op", "stop",
-					"power_off", 1, "timeout_ms",
+					"power_off", power_off, "timeout_ms",
 					(int)grace_ms),
 			      err);
 	control_client_release(&client);
@@ -154,13 +156,24 @@ static int kill_supervisor(int folder, struct error *err)
 	return 0;
 }
 
+int halt_suspend(int folder, struct error *err)
+{
+	if (!alive(folder))
+		return 0;
+	if (ask_to_stop(folder, false, ANSWER_MS, err) < 0)
+		return alive(folder) ? -1 : 0;
+	return gone_within(folder, DEATH_MS)
+		       ? 0
+		       : error_set(err, ETIMEDOUT, "does not end");
+}
+
 int halt_folder(int folder, unsigned grace_ms, struct error *err)
 {
 	struct error asked = { 0 };
 
 	if (!alive(folder))
 		return 0;
-	if (ask_to_stop(folder, grace_ms, &asked) == 0 &&
+	if (ask_to_stop(folder, true, grace_ms, &asked) == 0 &&
 	    gone_within(folder, DEATH_MS))
 		return 0;
 	/* the connection also breaks when it ends while we ask */

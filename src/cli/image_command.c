@@ -13,7 +13,7 @@
 #include "base/mem.h"
 #include "base/own.h"
 
-#define FILE_NAME "image.json"
+#define FILE_NAME IMAGE_COMMAND_FILE
 
 AUTO_DEFINE(json, json_t *, json_decref)
 

@@ -20,6 +20,7 @@ struct image_command {
 };
 
 void image_command_release(struct image_command *command);
+#define IMAGE_COMMAND_FILE "image.json"
 #define AUTO_IMAGE_COMMAND __attribute__((cleanup(image_command_release)))
 
 int image_command_save(int folder, const struct image_command *command,

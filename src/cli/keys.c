@@ -8,6 +8,7 @@
 
 #include "base/error.h"
 #include "base/own.h"
+#include "cli/git_repos.h"
 #include "cli/net_config.h"
 #include "cli/store.h"
 #include "state/paths.h"
@@ -17,9 +18,28 @@
 
 AUTO_DEFINE(json, json_t *, json_decref)
 
-json_t *keys_bindings(const struct sandbox *sandbox, const json_t *session,
-		      struct error *err)
+/* The workspace's repositories as they are at a start: 1 when they changed. */
+static int update_repos(const struct sandbox *sandbox, json_t *own)
 {
+	AUTO(json) json_t *repos = git_repos_of(&sandbox->record.shares);
+	json_t *old = json_object_get(own, "repos");
+
+	if (json_equal(repos, old) || (!old && !json_array_size(repos)))
+		return 0;
+	json_object_set(own, "repos", repos);
+	return 1;
+}
+
+enum moment {
+	AT_START,
+	LATER,
+};
+
+static json_t *make_bindings(const struct sandbox *sandbox,
+			     const json_t *session, enum moment moment,
+			     struct error *err)
+{
+	int changed;
 	const char *scope = sandbox->record.id;
 	AUTO(json) json_t *services = services_load(err);
 	AUTO(json) json_t *all = NULL;
@@ -35,11 +55,18 @@ json_t *keys_bindings(const struct sandbox *sandbox, const json_t *session,
 	own = all ? secret_store_load(folder, scope, err) : NULL;
 	if (!own)
 		return NULL;
+	changed = moment == AT_START && update_repos(sandbox, own);
 	bindings = secret_bindings_make(services, all, own, session);
-	if (secret_bindings_fill(bindings, services, own) &&
-	    secret_store_save(folder, scope, own, err) < 0)
+	changed |= secret_bindings_fill(bindings, services, own);
+	if (changed && secret_store_save(folder, scope, own, err) < 0)
 		return NULL;
 	return TAKE_PTR(bindings);
+}
+
+json_t *keys_bindings(const struct sandbox *sandbox, const json_t *session,
+		      struct error *err)
+{
+	return make_bindings(sandbox, session, LATER, err);
 }
 
 void keys_add_variables(const json_t *bindings, json_t *variables)
@@ -72,7 +99,8 @@ static bool any_has(const json_t *bindings, const char *key)
 
 json_t *keys_settings(const struct sandbox *sandbox, struct error *err)
 {
-	AUTO(json) json_t *bindings = keys_bindings(sandbox, NULL, err);
+	AUTO(json)
+	json_t *bindings = make_bindings(sandbox, NULL, AT_START, err);
 	AUTO_FREE char *store = NULL;
 	AUTO_FREE char *file = NULL;
 	AUTO_FREE char *folder = NULL;

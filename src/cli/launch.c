@@ -17,6 +17,8 @@
 #include "base/own.h"
 #include "cli/authority.h"
 #include "cli/files_config.h"
+#include "cli/fork.h"
+#include "cli/git_identity.h"
 #include "cli/net_config.h"
 #include "cli/plan.h"
 #include "cli/store.h"
@@ -51,6 +53,8 @@ static int add_disks(const struct sandbox *sandbox, const struct plan *plan,
 
 	spec->disks[spec->disk_count++] =
 		xasprintf("%s/%s", spec->folder, STORE_DISK_FILE);
+	if (fork_add_layers(sandbox, spec, err) < 0)
+		return -1;
 	if (warm_key) {
 		char *disk;
 
@@ -78,6 +82,25 @@ static void set_restore(const struct plan *plan, struct start_spec *spec)
 	spec->boot_timeout_ms = RESTORE_TIMEOUT_MS;
 }
 
+/* machine/suspended is the supervisor's to open: it follows no link there. */
+static void set_resume(const struct plan *plan, struct start_spec *spec)
+{
+	const struct resume *resume = &plan->resume;
+	const struct snapshot *snapshot = &resume->snapshot;
+
+	spec->goal = START_RESTORE;
+	spec->consume = resume->suspended;
+	spec->ram = xasprintf("%s/%s/%s", spec->folder, resume->place,
+			      SNAPSHOT_RAM);
+	spec->device_state = xasprintf("%s/%s/%s", spec->folder, resume->place,
+				       SNAPSHOT_STATE);
+	spec->marker = copy(snapshot->marker);
+	spec->machine = copy(snapshot->machine);
+	spec->cpu = copy(snapshot->cpu);
+	spec->sessions = json_dumps(snapshot->sessions, JSON_COMPACT);
+	spec->boot_timeout_ms = RESTORE_TIMEOUT_MS;
+}
+
 static void set_boot(const struct plan *plan, struct start_spec *spec)
 {
 	spec->goal = START_COLD;
@@ -91,10 +114,29 @@ static void set_boot(const struct plan *plan, struct start_spec *spec)
 					: BOOT_TIMEOUT_TCG_MS;
 }
 
-static int add_files(const struct sandbox *sandbox, struct start_spec *spec,
-		     struct error *err)
+/*
+ * A memory that goes on knows its folders by number: what was shared then keeps
+ * its own, whatever was mounted since.
+ */
+static json_t *follow_shares(const struct sandbox *sandbox,
+			     const struct resume *resume, struct error *err)
 {
-	AUTO(json) json_t *files = files_config_make(&sandbox->record, err);
+	AUTO_CLOSE int folder = resume_open(sandbox, resume);
+	struct sandbox then = { .folder = resume->suspended ? sandbox->folder
+							    : folder };
+	AUTO(json) json_t *shares = files_config_load(&then, err);
+
+	return shares ? files_config_follow(&sandbox->record, shares, err)
+		      : NULL;
+}
+
+static int add_files(const struct sandbox *sandbox, const struct plan *plan,
+		     struct start_spec *spec, struct error *err)
+{
+	AUTO(json)
+	json_t *files = plan->resume.found
+				? follow_shares(sandbox, &plan->resume, err)
+				: files_config_make(&sandbox->record, err);
 
 	if (!files || files_config_save(sandbox, files, err) < 0)
 		return -1;
@@ -136,10 +178,14 @@ static int fill(const struct sandbox *sandbox, const struct plan *plan,
 	spec->gid = (gid_t)record->uid;
 	spec->remove_at_end = record->remove_at_end;
 	spec->agent_once = record->remove_at_end;
-	if (add_files(sandbox, spec, err) < 0 ||
+	spec->git = record->no_git_identity ? NULL : git_identity_load();
+	if (add_files(sandbox, plan, spec, err) < 0 ||
 	    add_net(sandbox, spec, err) < 0)
 		return -1;
-	if (plan->warm.key)
+	spec->key = resume_key(plan);
+	if (plan->resume.found)
+		set_resume(plan, spec);
+	else if (plan->warm.key)
 		set_restore(plan, spec);
 	else
 		set_boot(plan, spec);

@@ -16,6 +16,7 @@
 #include "cli/keys.h"
 #include "cli/policy_set.h"
 #include "cli/socket_probe.h"
+#include "cli/ssh_keys.h"
 #include "cli/store.h"
 #include "state/paths.h"
 
@@ -121,18 +122,24 @@ json_t *net_config_make(const struct sandbox *sandbox, struct error *err)
 {
 	const struct sandbox_record *record = &sandbox->record;
 	AUTO_POLICY_SET struct policy_set set = { 0 };
-	json_t *policy, *net;
+	json_t *policy, *net, *sockets;
 
 	if (policy_set_load(sandbox, &set, err) < 0)
 		return NULL;
 	policy = policy_set_json(&set, err);
 	if (!policy)
 		return NULL;
+	sockets = socket_list_encode(&record->sockets);
+	/* The last one, so that the numbers of the others stay. */
+	if (sockets && record->ssh_keys)
+		json_array_append_new(sockets,
+				      json_pack("{s:s, s:s}", "host",
+						SOCKET_SSH_AGENT, "guest",
+						SOCKET_SSH_AGENT));
 	net = json_pack("{s:o, s:s, s:i, s:o, s:o}", "policy", policy, "preset",
 			set.preset, "ask_ms",
 			record->ask ? NET_CONFIG_ASK_MS : 0, "published",
-			port_list_encode(&record->ports), "sockets",
-			socket_list_encode(&record->sockets));
+			port_list_encode(&record->ports), "sockets", sockets);
 	if (!net)
 		error_set(err, EILSEQ, "network");
 	return net;
@@ -142,7 +149,7 @@ json_t *net_config_start(const struct sandbox *sandbox, struct error *err)
 {
 	const struct socket_list *sockets = &sandbox->record.sockets;
 	AUTO(json) json_t *net = net_config_make(sandbox, err);
-	json_t *hook, *keys;
+	json_t *hook, *keys, *agent;
 
 	if (!net)
 		return NULL;
@@ -158,6 +165,10 @@ json_t *net_config_start(const struct sandbox *sandbox, struct error *err)
 	if (!keys)
 		return NULL;
 	json_object_set_new(net, "keys", keys);
+	agent = ssh_keys_settings(&sandbox->record, err);
+	if (!agent)
+		return NULL;
+	json_object_set_new(net, "ssh_agent", agent);
 	if (json_object_set_new(net, "proxy", net_config_proxy(getenv)) < 0) {
 		error_set(err, EILSEQ, "a proxy variable");
 		return NULL;

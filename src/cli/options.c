@@ -161,6 +161,8 @@ static int parse_long(struct parser *parser, const char *text)
 		return take(parser, row, NULL);
 	if (equals)
 		return take(parser, row, equals + 1);
+	if (row->kind == OPTION_MAYBE)
+		return take(parser, row, "");
 	if (parser->next >= parser->argc)
 		return missing_value(parser, row);
 	return take(parser, row, parser->argv[parser->next++]);

@@ -17,6 +17,7 @@ enum option_kind {
 	OPTION_FLAG,
 	OPTION_VALUE, /* the last one counts */
 	OPTION_LIST,  /* may be repeated */
+	OPTION_MAYBE, /* only with "=" it has a value, else it is "" */
 };
 
 enum option_status {

@@ -43,7 +43,8 @@ static void option_line(const struct option_row *row, struct buffer *out)
 	if (row->letter)
 		text_format(letter, sizeof(letter), "-%c, ", row->letter);
 	text_format(left, sizeof(left), "  %s--%s%s%s", letter, row->name,
-		    row->value ? " " : "", row->value ? row->value : "");
+		    row->value && row->kind != OPTION_MAYBE ? " " : "",
+		    row->value ? row->value : "");
 	if (strlen(left) + 2 > HELP_COLUMN)
 		buffer_printf(out, "%s\n%*s", left, HELP_COLUMN, "");
 	else

@@ -19,6 +19,7 @@ void plan_release(struct plan *plan)
 	kernel_release(&plan->kernel);
 	template_release(&plan->template);
 	warm_release(&plan->warm);
+	snapshot_release(&plan->resume.snapshot);
 	memset(plan, 0, sizeof(*plan));
 }
 

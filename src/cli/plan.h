@@ -7,6 +7,7 @@
 
 #include <stdint.h>
 
+#include "cli/resume.h"
 #include "ipc/start_spec.h"
 #include "provision/kernel.h"
 #include "provision/machine.h"
@@ -23,6 +24,7 @@ struct plan {
 	struct kernel kernel;
 	struct template template;
 	struct warm warm; /* key is NULL for a cold start */
+	struct resume resume;
 	unsigned cpus, memory_mib;
 	uint64_t disk_bytes;
 };

@@ -233,7 +233,9 @@ int request_parse(const struct options *options, const struct store *store,
 	named = request->name && exists(store, request->name);
 	if (request_take_shares(options, !named, request, err) < 0)
 		return -1;
-	return request_take_net(options, store, request, err);
+	if (request_take_net(options, store, request, err) < 0)
+		return -1;
+	return request_take_git(options, request, err);
 }
 
 void request_release(struct request *request)
@@ -243,6 +245,7 @@ void request_release(struct request *request)
 	free(request->hide);
 	free(request->template_name);
 	json_decref(request->agents);
+	free(request->ssh_keys);
 	share_list_release(&request->shares);
 	rule_words_release(&request->rules);
 	socket_list_release(&request->sockets);

@@ -47,6 +47,9 @@ struct request {
 	struct port_list ports;     /* host 0: any that is free */
 	struct socket_list sockets; /* owned */
 	bool ask;
+	bool no_git_identity; /* --git-identity off */
+	bool git_identity_given;
+	char *ssh_keys; /* owned: of --ssh-agent; NULL: not given */
 };
 
 #define REQUEST_DEFAULT_AGENT "shell"
@@ -83,6 +86,12 @@ int request_take_net(const struct options *options, const struct store *store,
 int request_policy(const struct request *request, const struct store *store,
 		   struct buffer *text, struct error *err);
 int request_compare_net(const struct request *request,
+			const struct sandbox *sandbox, struct error *err);
+
+/* --git-identity, --ssh-agent. */
+int request_take_git(const struct options *options, struct request *request,
+		     struct error *err);
+int request_compare_git(const struct request *request,
 			const struct sandbox *sandbox, struct error *err);
 
 /* What was given about folders and differs from the sandbox's is an error. */

@@ -66,7 +66,8 @@ static int compare(const struct request *request, const struct sandbox *sandbox,
 		return request_differs(sandbox, "agent", record->agent,
 				       request->agent, err);
 	if (request_compare_shares(request, sandbox, err) < 0 ||
-	    request_compare_net(request, sandbox, err) < 0)
+	    request_compare_net(request, sandbox, err) < 0 ||
+	    request_compare_git(request, sandbox, err) < 0)
 		return -1;
 	if (request->template_name &&
 	    strcmp(request->template_name, record->template_name))

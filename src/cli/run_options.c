@@ -79,9 +79,14 @@ const struct option_row run_options[] = {
 	  OPTION_HERE },
 	{ "force", '\0', OPTION_FLAG, NULL, "share / or your home folder too",
 	  NULL, OPTION_HERE },
-	LATER("git-identity", '\0', OPTION_LIST),
+	{ "git-identity", '\0', OPTION_VALUE, "on|off",
+	  "commit inside under the name of your git (on)", "on|off",
+	  OPTION_HERE },
+	{ "ssh-agent", '\0', OPTION_MAYBE, "[=KEY,...]",
+	  "let it sign with keys of your ssh-agent: comment, SHA256:... or a "
+	  ".pub file",
+	  NULL, OPTION_HERE },
 	LATER("idle", '\0', OPTION_LIST),
-	LATER("ssh-agent", '\0', OPTION_FLAG),
 	{ "mount-docker-socket", '\0', OPTION_FLAG, NULL,
 	  "the host's Docker socket is root on the host; every sandbox has a "
 	  "Docker of its own",

@@ -108,7 +108,8 @@ static int launch(struct sandbox *sandbox, const struct plan *plan,
 	if (launch_supervisor(sandbox, plan, &start->control, err) < 0)
 		return -1;
 	/* a start that may fall back must be watched */
-	if (wait == START_NO_WAIT && plan->accel.use == START_ACCEL_TCG)
+	if (wait == START_NO_WAIT && plan->accel.use == START_ACCEL_TCG &&
+	    !plan->resume.found)
 		return 0;
 	if (wait_running(start, err) == 0)
 		return 0;
@@ -140,6 +141,23 @@ static int start_again_with_tcg(struct sandbox *sandbox, struct plan *plan,
 	return launch(sandbox, plan, wait, start, err);
 }
 
+/* With the memory that was kept, or, when that fails, from the disk. */
+static int launch_resumed(struct sandbox *sandbox, struct plan *plan,
+			  enum start_wait wait, struct start *start,
+			  struct error *err)
+{
+	if (resume_begin(sandbox, plan, err) < 0)
+		return -1;
+	if (launch(sandbox, plan, wait, start, err) == 0) {
+		resume_done(sandbox, plan);
+		return 0;
+	}
+	if (!plan->resume.found || err->code == EWOULDBLOCK || alive(sandbox))
+		return -1;
+	resume_refuse(sandbox, plan, err->text);
+	return launch(sandbox, plan, wait, start, err);
+}
+
 static int start_stopped(struct sandbox *sandbox, struct plan *plan,
 			 enum start_wait wait, struct start *start,
 			 struct error *err)
@@ -162,7 +180,9 @@ static int start_stopped(struct sandbox *sandbox, struct plan *plan,
 	start->turn = machine_take_turn();
 	if (fresh && unlinkat(sandbox->folder, STORE_FRESH_FILE, 0) < 0)
 		return error_set(err, errno, STORE_FRESH_FILE);
-	if (launch(sandbox, plan, wait, start, err) < 0) {
+	if (!fresh)
+		resume_find(sandbox, plan);
+	if (launch_resumed(sandbox, plan, wait, start, err) < 0) {
 		if (plan->accel.use != START_ACCEL_KVM || ran_with_kvm ||
 		    start_again_with_tcg(sandbox, plan, fresh, wait, start,
 					 err) < 0)

@@ -198,6 +198,9 @@ char **variables_of_session(const struct sandbox *sandbox, bool tty,
 		json_object_set_new(
 			all, "WORKSPACE_DIR",
 			json_string(sandbox->record.shares.items[0].guest));
+	if (sandbox->record.ssh_keys)
+		json_object_set_new(all, "SSH_AUTH_SOCK",
+				    json_string(SOCKET_SSH_AGENT));
 	if (tty && term && *term)
 		json_object_set_new(all, "TERM", json_string(term));
 	keys_add_variables(bindings, all);

@@ -28,8 +28,8 @@ int variables_from_options(json_t *variables, const struct options *options,
 
 /*
  * What a session gets: the variables of its image, SANDBOX_NAME, SANDBOX_ID,
- * IS_SANDBOX, WORKSPACE_DIR (the first folder), TERM with a tty, the
- * placeholders of what is bound (with session, see keys.h), env.json, then
+ * IS_SANDBOX, WORKSPACE_DIR (the first folder), SSH_AUTH_SOCK, TERM with a tty,
+ * the placeholders of what is bound (with session, see keys.h), env.json, then
  * extra (both may be NULL). NULL-terminated; variables_free().
  */
 char **variables_of_session(const struct sandbox *sandbox, bool tty,

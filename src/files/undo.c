@@ -286,7 +286,9 @@ static void resolve(struct server *server, const struct journal_record *last)
 static int go_on(struct server *server, struct buffer *bytes)
 {
 	struct undo *undo = &server->undo;
-	struct journal_record record, last = { .type = JOURNAL_RESTART };
+	/* A journal that was taken back and emptied has none. */
+	struct journal_record record,
+		last = { .type = JOURNAL_RESTART, .path = "", .text = "" };
 	struct journal_reader reader;
 	int found;
 

@@ -14,6 +14,7 @@
 #include "base/log.h"
 #include "base/own.h"
 #include "guest/gate.h"
+#include "guest/git_identity.h"
 #include "guest/modules.h"
 #include "guest/power.h"
 #include "guest/prime.h"
@@ -109,9 +110,12 @@ static void wake(struct guest *guest, const struct message *message)
 	/* Who runs before this would see the clock of the snapshot. */
 	identity_wake(&guest->identity, &message->wake);
 	trust_install("", message->wake.authority);
+	git_identity_install("", message->wake.git);
 	cgroups_thaw(&guest->cgroups);
 	sessions_resume(&guest->sessions);
 	if (guest->state != GUEST_WAITING) {
+		/* ASLEEP: a snapshot was taken, and this machine goes on. */
+		guest->state = GUEST_RUNNING;
 		send_awake(guest, "");
 		return;
 	}
@@ -122,15 +126,17 @@ static void wake(struct guest *guest, const struct message *message)
 static void prepare(struct guest *guest, const struct message *message)
 {
 	memcpy(guest->marker, message->prepare.marker, sizeof(guest->marker));
+	/* While programs still run: it may take long. What they write from
+	 * here on is in the snapshot's memory. */
+	power_sync();
 	guest->state = GUEST_PREPARING;
 	sessions_pause(&guest->sessions);
 	/* Without one there is nothing to thaw after the restore either. */
-	if (sessions_any(&guest->sessions) &&
+	if ((sessions_any(&guest->sessions) || guest->engine.was_used) &&
 	    cgroups_freeze(&guest->cgroups, FREEZE_MS))
 		log_warn("sessions do not stand still");
 	files_prepare(&guest->files, guest->marker);
 	net_prepare(&guest->net, guest->marker);
-	power_sync();
 }
 
 /* The sessions are gone; what they left in memory belongs to the host. */
@@ -150,6 +156,7 @@ static void stop(struct guest *guest, const struct message *message)
 		return;
 	guest->state = GUEST_STOPPING;
 	guest->sessions.closing = true;
+	engine_stop(&guest->engine);
 	cgroups_thaw(&guest->cgroups);
 	sessions_resume(&guest->sessions);
 	power_ask_all();
@@ -195,6 +202,11 @@ static void session_resize(struct guest *guest, const struct message *message)
 			message->session_resize.cols);
 }
 
+static void session_attach(struct guest *guest, const struct message *message)
+{
+	sessions_attach(&guest->sessions, &message->session_attach);
+}
+
 static void session_kill(struct guest *guest, const struct message *message)
 {
 	sessions_kill(&guest->sessions, message->session_kill.session);
@@ -214,10 +226,14 @@ static const struct {
 	void (*handle)(struct guest *guest, const struct message *message);
 	unsigned states; /* in which it is understood */
 } handlers[MESSAGE_TYPES] = {
-	[MESSAGE_WAKE] = { wake, 1 << GUEST_WAITING | 1 << GUEST_RUNNING },
+	[MESSAGE_WAKE] = { wake, 1 << GUEST_WAITING | 1 << GUEST_RUNNING |
+					 1 << GUEST_PREPARING |
+					 1 << GUEST_PREPARED |
+					 1 << GUEST_ASLEEP },
 	[MESSAGE_SESSION_START] = { session_start, 1 << GUEST_RUNNING },
 	[MESSAGE_SESSION_SIGNAL] = { session_signal, 1 << GUEST_RUNNING },
 	[MESSAGE_SESSION_RESIZE] = { session_resize, 1 << GUEST_RUNNING },
+	[MESSAGE_SESSION_ATTACH] = { session_attach, 1 << GUEST_RUNNING },
 	[MESSAGE_SESSION_KILL] = { session_kill,
 				   1 << GUEST_RUNNING | 1 << GUEST_STOPPING },
 	[MESSAGE_PREPARE] = { prepare, 1 << GUEST_RUNNING },
@@ -251,13 +267,19 @@ static void on_stream(void *ctx, struct mux_stream *stream)
 {
 	struct guest *guest = ctx;
 
-	sessions_on_stream(&guest->sessions, stream);
+	/* Restored: the host's ends of all streams are gone, and nobody has
+	 * hung up. */
+	if (guest->state == GUEST_ASLEEP && stream->closed)
+		sessions_detach(&guest->sessions);
+	else
+		sessions_on_stream(&guest->sessions, stream);
 }
 
 static void on_marker(void *ctx)
 {
 	struct guest *guest = ctx;
 
+	sessions_detach(&guest->sessions);
 	mux_send_marker(&guest->mux, guest->marker);
 	guest->state = GUEST_WAITING;
 }
@@ -283,7 +305,8 @@ static void on_signal(void *ctx, const struct signalfd_siginfo *info)
 		return; /* Ctrl-Alt-Del and what the guest's root sends us */
 	while ((pid = waitpid(-1, &status, WNOHANG)) > 0) {
 		if (!files_on_exit(&guest->files, pid) &&
-		    !net_on_exit(&guest->net, pid))
+		    !net_on_exit(&guest->net, pid) &&
+		    !engine_on_exit(&guest->engine, pid))
 			sessions_on_exit(&guest->sessions, pid, status);
 	}
 	if (guest->state != GUEST_STOPPING)
@@ -307,8 +330,7 @@ static void finish_round(struct guest *guest)
 		all = port_flush(&guest->port);
 	}
 	if (all && guest->state == GUEST_PREPARED) {
-		mux_expect_marker(&guest->mux, guest->marker);
-		sessions_detach(&guest->sessions);
+		mux_watch_marker(&guest->mux, guest->marker);
 		guest->state = GUEST_ASLEEP;
 	}
 	if (guest->sessions.stuck)
@@ -354,6 +376,7 @@ int guest_run(struct guest *guest, int port_fd, struct error *err)
 	}
 	files_start(&guest->files, guest->loop);
 	net_start(&guest->net, guest->loop);
+	engine_start(&guest->engine, guest->loop, &guest->cgroups);
 	sessions_refill(&guest->sessions);
 	send_hello(guest);
 	do

@@ -8,6 +8,7 @@
 
 #include "base/loop.h"
 #include "guest/cgroups.h"
+#include "guest/engine.h"
 #include "guest/files.h"
 #include "guest/identity.h"
 #include "guest/net.h"
@@ -26,7 +27,7 @@ enum guest_state {
 	GUEST_RUNNING,   /* sessions */
 	GUEST_PREPARING, /* sessions stand, their output leaves */
 	GUEST_PREPARED,  /* PREPARED is queued as the last frame */
-	GUEST_ASLEEP,    /* drops bytes until the marker */
+	GUEST_ASLEEP,    /* a marker begins a new epoch, WAKE goes on */
 	GUEST_STOPPING,  /* processes were asked to end; timer runs */
 
 	GUEST_STATES,
@@ -42,6 +43,7 @@ struct guest {
 	struct sessions sessions;
 	struct files files;
 	struct net net;
+	struct engine engine;
 	struct timer stop;
 	enum guest_ending ending;
 	struct timer folders; /* AWAKE waits for shared folders */

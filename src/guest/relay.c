@@ -305,6 +305,7 @@ static void begin_finish(struct relay *relay)
 static void on_control(struct relay *relay)
 {
 	struct relay_message message;
+	unsigned other;
 	ssize_t n = recv(relay->control_fd, &message, sizeof(message), 0);
 
 	if (n != (ssize_t)sizeof(message))
@@ -313,10 +314,23 @@ static void on_control(struct relay *relay)
 		begin_finish(relay);
 		return;
 	}
-	memcpy(relay->shared->markers[0], message.marker,
+	/* Beside the announced one: the machine that goes on after the snapshot
+	 * may lose its server later. */
+	other = relay->shared->marker_count ? 1 : 0;
+	memcpy(relay->shared->markers[other], message.marker,
 	       sizeof(message.marker));
-	relay->shared->marker_count = 1;
-	message = (struct relay_message){ .type = RELAY_TAKEN };
+	relay->shared->marker_count = other + 1;
+	relay->preparing = true;
+}
+
+/* What is under way would be done once more by the restored machine. */
+static void say_taken(struct relay *relay)
+{
+	struct relay_message message = { .type = RELAY_TAKEN };
+
+	if (!relay->preparing || relay->pending.count)
+		return;
+	relay->preparing = false;
 	tell_init(relay, &message);
 }
 
@@ -356,6 +370,7 @@ static _Noreturn void pump(struct relay *relay)
 		for (unsigned i = 0; i < relay->count; i++)
 			relay_fuse_pull(relay, i);
 		relay_send(relay);
+		say_taken(relay);
 		if (relay->finishing && !relay_mount_busy(relay) &&
 		    !relay->pending.count)
 			_exit(0);

@@ -54,6 +54,7 @@ struct relay {
 	struct relay_shared *shared;
 	struct stream_in in;
 	struct pending_table pending;
+	bool preparing; /* for a snapshot: PID 1 waits until none is pending */
 	struct writes writes;
 	struct ahead_table ahead;
 	struct relay_share shares[WELCOME_SHARES_MAX];

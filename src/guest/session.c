@@ -206,7 +206,8 @@ void session_check_end(struct session *session)
 				    .status = (uint32_t)session->status },
 	};
 
-	if (!session->exited || session->output.source.fd >= 0 ||
+	if (!session->exited || session->detached ||
+	    session->output.source.fd >= 0 ||
 	    session->error_output.source.fd >= 0 || !all_sent(session->stdio) ||
 	    !all_sent(session->errors))
 		return;
@@ -240,8 +241,18 @@ static void on_report(struct source *source, uint32_t events)
 	session_check_report(CONTAINER_OF(source, struct session, report));
 }
 
-static int open_stream(struct session *session, uint32_t id,
-		       struct mux_stream **stream)
+void sessions_say_gone(struct sessions *sessions, uint32_t id)
+{
+	struct message message = {
+		.type = MESSAGE_SESSION_EXITED,
+		.session_exited = { .session = id, .status = SIGHUP },
+	};
+
+	send(sessions, &message);
+}
+
+int session_open_stream(struct session *session, uint32_t id,
+			struct mux_stream **stream)
 {
 	if (!id)
 		return 0;
@@ -257,10 +268,11 @@ static int open_streams(struct session *session,
 {
 	bool output = !(start->flags & SESSION_NO_OUTPUT);
 
-	if (open_stream(session, start->stdio_stream, &session->stdio))
+	if (session_open_stream(session, start->stdio_stream, &session->stdio))
 		return -1;
 	if (!session->terminal &&
-	    open_stream(session, start->stderr_stream, &session->errors))
+	    session_open_stream(session, start->stderr_stream,
+				&session->errors))
 		return -1;
 	if (output || session->terminal) {
 		session->output.stream = session->stdio;

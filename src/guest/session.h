@@ -68,6 +68,9 @@ void sessions_tidy_later(struct sessions *sessions);
 
 /* Before a snapshot: stops reading. */
 void sessions_pause(struct sessions *sessions);
-/* The epoch is over: sessions go on without streams, output is dropped. */
+/* The epoch is over: sessions have no streams; what they write is not read
+ * until they get new ones. */
 void sessions_detach(struct sessions *sessions);
+void sessions_attach(struct sessions *sessions,
+		     const struct message_session_attach *attach);
 void sessions_resume(struct sessions *sessions);

@@ -10,6 +10,7 @@
 
 #include "guest/pty.h"
 #include "guest/session_internal.h"
+#include "proto/mux.h"
 
 #define SIGNAL_MAX 64
 #define TIDY_AFTER_WAKE_MS 1000
@@ -66,10 +67,44 @@ void sessions_detach(struct sessions *sessions)
 		struct session *session =
 			LIST_ENTRY(node, struct session, link);
 
+		session->detached = true;
 		session_close_streams(session, ECONNRESET);
 		if (!session->terminal)
 			session_input_close(&session->input);
 	}
+}
+
+static void attach_output(struct session_output *output,
+			  struct mux_stream *stream)
+{
+	output->stream = stream;
+	if (output->source.fd < 0) {
+		if (stream)
+			mux_stream_eof(stream);
+	} else if (output->session->exited) {
+		session_output_finish(output);
+	} else {
+		session_output_resume(output);
+	}
+}
+
+void sessions_attach(struct sessions *sessions,
+		     const struct message_session_attach *attach)
+{
+	struct session *session = session_find(sessions, attach->session);
+
+	if (!session || !session->detached) {
+		sessions_say_gone(sessions, attach->session);
+		return;
+	}
+	session->detached = false;
+	session_open_stream(session, attach->stdio_stream, &session->stdio);
+	if (!session->terminal)
+		session_open_stream(session, attach->stderr_stream,
+				    &session->errors);
+	attach_output(&session->output, session->stdio);
+	attach_output(&session->error_output, session->errors);
+	session_check_end(session);
 }
 
 void sessions_resume(struct sessions *sessions)

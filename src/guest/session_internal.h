@@ -35,6 +35,7 @@ struct session {
 	struct cgroup cgroup;
 	bool terminal;
 	bool exited;
+	bool detached; /* its streams were those of an earlier epoch */
 	int status;
 	struct source report;      /* fd owned; -1 once the program runs */
 	struct mux_stream *stdio;  /* owned; NULL when closed */
@@ -58,6 +59,10 @@ void session_input_close(struct session_input *input);
 
 /* session.c */
 struct session *session_find(struct sessions *sessions, uint32_t id);
+int session_open_stream(struct session *session, uint32_t id,
+			struct mux_stream **stream);
+/* Answers for a session that is not there. */
+void sessions_say_gone(struct sessions *sessions, uint32_t id);
 void session_close_streams(struct session *session, uint32_t code);
 /* Sends SESSION_EXITED when all was sent; may free the session. */
 void session_check_end(struct session *session);

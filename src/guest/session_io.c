@@ -69,7 +69,7 @@ void session_output_pause(struct session_output *output)
 void session_output_resume(struct session_output *output)
 {
 	if (output->source.fd < 0 || output->session->sessions->paused ||
-	    !room(output))
+	    output->session->detached || !room(output))
 		return;
 	if (output->ending)
 		session_output_finish(output);
@@ -126,7 +126,7 @@ void session_output_finish(struct session_output *output)
 {
 	int available = 0;
 
-	if (output->source.fd < 0)
+	if (output->source.fd < 0 || output->session->detached)
 		return;
 	if (!output->ending) {
 		output->ending = true;

@@ -60,8 +60,8 @@ static int take_integrity(const char *text, char digest[DIGEST_NAME_MAX])
 		if (len <= strlen(prefix) ||
 		    strncmp(hash - strlen(prefix), prefix, strlen(prefix)) != 0)
 			continue;
-		if (base64_decode(hash, len - strlen(prefix), bytes,
-				  sizeof(bytes)) != SHA512_BYTES)
+		if (base64_read(hash, len - strlen(prefix), bytes,
+				sizeof(bytes)) != SHA512_BYTES)
 			return -1;
 		text_copy(digest, DIGEST_NAME_MAX, "sha512:");
 		for (size_t i = 0; i < SHA512_BYTES; i++, at += 2)

@@ -87,7 +87,11 @@ static const struct field fields[] = {
 	FIELD(files, FIELD_TEXT_NULL),
 	NUMBER(shares, 0, START_SHARES_MAX),
 	FIELD(net, FIELD_TEXT_NULL),
+	FIELD(key, FIELD_TEXT_NULL),
+	FIELD(sessions, FIELD_TEXT_NULL),
+	FIELD(consume, FIELD_FLAG),
 	FIELD(authority, FIELD_TEXT_NULL),
+	FIELD(git, FIELD_TEXT_NULL),
 };
 
 static json_t *encode_disks(const struct start_spec *spec)

@@ -35,7 +35,7 @@ enum start_accel {
  * Raised whenever the supervisor builds another machine from the same spec
  * (devices, firmware): part of the key of warm images. A unit test notices.
  */
-#define START_MACHINE_VERSION 3
+#define START_MACHINE_VERSION 4
 
 struct start_spec {
 	enum start_goal goal;
@@ -68,8 +68,14 @@ struct start_spec {
 	unsigned shares; /* how many these are; also told to the guest */
 	char *net; /* JSON object: the network's settings; NULL: there is none
 		    */
+	char *key; /* 64 hex digits: of snapshots that this machine makes, as
+		      snapshot.h says; NULL for MAKE_WARM */
+	char *sessions;  /* JSON array of a snapshot's sessions; or NULL */
+	bool consume;    /* RESTORE: machine/suspended is this one's, and over
+			    as soon as the machine runs */
 	char *authority; /* PEM of the sandbox's authority, for the guest; or
 			    NULL */
+	char *git;       /* configuration for the guest's git; or NULL */
 };
 
 /*

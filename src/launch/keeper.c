@@ -200,6 +200,26 @@ void keeper_kill(struct keeper *keeper)
 			NULL, 0);
 }
 
+void keeper_freeze(struct keeper *keeper)
+{
+	siginfo_t info;
+
+	if (!keeper_runs(keeper) ||
+	    syscall(SYS_pidfd_send_signal, keeper->child.pidfd, SIGSTOP, NULL,
+		    0) < 0)
+		return;
+	/* Its end, should that come instead, is left for the exit's source. */
+	waitid(P_PID, (id_t)keeper->child.pid, &info,
+	       WSTOPPED | WEXITED | WNOWAIT);
+}
+
+void keeper_thaw(struct keeper *keeper)
+{
+	if (keeper_runs(keeper))
+		syscall(SYS_pidfd_send_signal, keeper->child.pidfd, SIGCONT,
+			NULL, 0);
+}
+
 bool keeper_runs(const struct keeper *keeper)
 {
 	return keeper->child.pid > 0;

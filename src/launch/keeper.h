@@ -133,6 +133,9 @@ void keeper_settle(struct keeper *keeper);
 /* No successor any more; it ends by itself when QEMU has. */
 void keeper_end(struct keeper *keeper);
 void keeper_kill(struct keeper *keeper);
+/* It stands still, and does so when this returns; and goes on. */
+void keeper_freeze(struct keeper *keeper);
+void keeper_thaw(struct keeper *keeper);
 bool keeper_runs(const struct keeper *keeper);
 const char *keeper_life_name(enum keeper_life life);
 void keeper_release(struct keeper *keeper);

@@ -16,6 +16,7 @@
 #include "base/log.h"
 #include "base/own.h"
 #include "base/text.h"
+#include "launch/nodes_file.h"
 #include "launch/profile.h"
 
 /* Numbers in the child. */
@@ -161,8 +162,25 @@ int keeper_files_init(struct keeper_files *files, struct loop *loop, int port,
 	files->memory = memfd_create("nodes", MFD_CLOEXEC);
 	if (files->memory < 0)
 		return error_set(err, errno, "memory file");
-	return keeper_init(&files->keeper, &row, loop, port, folder, marker,
-			   err);
+	if (keeper_init(&files->keeper, &row, loop, port, folder, marker, err) <
+	    0)
+		return -1;
+	/* Without it the guest's open files are stale, and all else works. */
+	if (marker && nodes_file_take(folder, files->memory,
+				      files->keeper.marker, err) < 0)
+		log_warn("%s", err->text);
+	return 0;
+}
+
+int keeper_files_freeze(struct keeper_files *files, const char *marker,
+			struct error *err)
+{
+	uint8_t bytes[NODES_MARKER_BYTES];
+
+	if (text_unhex(marker, bytes, sizeof(bytes)) < 0)
+		return error_set(err, EINVAL, "freeze: 64 hex digits");
+	keeper_freeze(&files->keeper);
+	return nodes_file_save(files->keeper.folder, files->memory, bytes, err);
 }
 
 static uint64_t mounted_shares(const json_t *settings)

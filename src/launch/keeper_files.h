@@ -31,4 +31,7 @@ void keeper_files_change(struct keeper_files *files, json_t *settings);
 bool keeper_files_settled(const struct keeper_files *files);
 /* -1 when there is no server. */
 int keeper_files_mark(struct keeper_files *files, const char *label);
+/* Stands still; the table of nodes is on the disk with this marker. */
+int keeper_files_freeze(struct keeper_files *files, const char *marker,
+			struct error *err);
 void keeper_files_release(struct keeper_files *files);

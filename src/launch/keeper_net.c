@@ -252,22 +252,6 @@ static void on_configured(struct keeper_net *net, const json_t *packet)
 		send_config(net);
 }
 
-static void on_socket(struct keeper_net *net, const json_t *packet)
-{
-	json_int_t id = json_integer_value(json_object_get(packet, "id"));
-	const json_t *index = json_object_get(packet, "index");
-	const char *path;
-
-	path = json_is_integer(index)
-		       ? net_settings_socket(in_force(net),
-					     json_integer_value(index))
-		       : NULL;
-	if (path && id >= 0 && id <= UINT32_MAX)
-		named_sockets_connect(&net->sockets, path, (uint32_t)id);
-	else
-		log_limited(LOG_LEVEL_WARN, "bawn-net: no such socket");
-}
-
 static void on_connected(void *ctx, uint32_t id, int fd, int code,
 			 const char *why)
 {
@@ -280,6 +264,36 @@ static void on_connected(void *ctx, uint32_t id, int fd, int code,
 		json_object_set_new(packet, "code", json_integer(code));
 	}
 	send_packet(ctx, packet, owned);
+}
+
+static void connect_agent(struct keeper_net *net, const json_t *agent,
+			  uint32_t id)
+{
+	struct error err = { 0 };
+	int fd = ssh_filters_connect(&net->ssh, agent, &err);
+
+	if (fd < 0)
+		log_limited(LOG_LEVEL_WARN, "%s", err.text);
+	on_connected(net, id, fd, err.code, err.text);
+}
+
+static void on_socket(struct keeper_net *net, const json_t *packet)
+{
+	json_int_t id = json_integer_value(json_object_get(packet, "id"));
+	const json_t *given = json_object_get(packet, "index"), *agent;
+	json_int_t index =
+		json_is_integer(given) ? json_integer_value(given) : -1;
+	const char *path = net_settings_socket(in_force(net), index);
+
+	if (!path || id < 0 || id > UINT32_MAX) {
+		log_limited(LOG_LEVEL_WARN, "bawn-net: no such socket");
+		return;
+	}
+	agent = net_settings_ssh_agent(in_force(net), index);
+	if (agent)
+		connect_agent(net, agent, (uint32_t)id);
+	else
+		named_sockets_connect(&net->sockets, path, (uint32_t)id);
 }
 
 static void on_rotate(struct keeper_net *net)
@@ -371,6 +385,8 @@ int keeper_net_init(struct keeper_net *net, struct loop *loop, int port,
 	net->sockets.loop = loop;
 	net->sockets.on_done = on_connected;
 	net->sockets.ctx = net;
+	net->ssh.uid = net->uid;
+	ssh_filters_init(&net->ssh, loop);
 	net->questions.folder = folder;
 	net->questions.sandbox = net->sandbox;
 	if (host_facts_open(&net->facts, loop, err) < 0 ||
@@ -443,6 +459,7 @@ void keeper_net_add_rule(struct keeper_net *net, const char *line)
 void keeper_net_release(struct keeper_net *net)
 {
 	named_sockets_forget(&net->sockets);
+	ssh_filters_release(&net->ssh);
 	questions_close(&net->questions);
 	host_facts_release(&net->facts);
 	keeper_release(&net->keeper);

@@ -15,6 +15,7 @@
 #include "launch/named_sockets.h"
 #include "launch/published.h"
 #include "launch/questions.h"
+#include "launch/ssh_filters.h"
 
 struct keeper_net {
 	struct keeper keeper;
@@ -30,6 +31,7 @@ struct keeper_net {
 	int files; /* owned: the folder net/ */
 	struct host_facts facts;
 	struct named_sockets sockets;
+	struct ssh_filters ssh;
 	struct published next; /* while settings are being changed */
 	bool has_next;
 	bool config_sent; /* no `configured` has come yet */

@@ -66,6 +66,7 @@ struct launch {
 	int folder;          /* the sandbox's */
 	int lock;            /* one launcher at a time */
 	struct source channel;
+	struct keeper_lines lines;
 	struct timer last_words;
 	struct keeper_files files_keeper;
 	struct keeper_net net_keeper;
@@ -249,12 +250,44 @@ static void on_last_words(struct timer *timer)
 	keeper_kill(&launch->net_keeper.keeper);
 }
 
-/* The supervisor writes nothing: this is its end. */
+/* For a snapshot: nobody may write to the ports of a machine that stands. */
+static void freeze(struct launch *launch, const char *marker)
+{
+	struct error err;
+
+	keeper_freeze(&launch->net_keeper.keeper);
+	if (keeper_files_freeze(&launch->files_keeper, marker, &err) < 0)
+		log_warn("snapshot: %s", err.text);
+	else if (send(CHANNEL_FD, "frozen\n", strlen("frozen\n"),
+		      MSG_NOSIGNAL) < 0)
+		log_debug("the supervisor has gone");
+}
+
+static void thaw(struct launch *launch)
+{
+	keeper_thaw(&launch->net_keeper.keeper);
+	keeper_thaw(&launch->files_keeper.keeper);
+}
+
+static void on_line(void *ctx, const char *line)
+{
+	struct launch *launch = ctx;
+
+	if (text_starts(line, "freeze "))
+		freeze(launch, line + strlen("freeze "));
+	else if (strcmp(line, "thaw") == 0)
+		thaw(launch);
+}
+
+/* What the supervisor says of snapshots, and its end. */
 static void on_channel(struct source *source, uint32_t events)
 {
 	struct launch *launch = CONTAINER_OF(source, struct launch, channel);
 
-	loop_del(source);
+	keeper_read_lines(source, &launch->lines, on_line, launch);
+	if (source->loop)
+		return;
+	thaw(launch);
 	launch->ending = true;
 	keeper_end(&launch->files_keeper.keeper);
 	keeper_end(&launch->net_keeper.keeper);

@@ -244,6 +244,16 @@ void named_sockets_connect(struct named_sockets *sockets, const char *path,
 		ask(sockets, id, TAKE_FD(place), &st);
 }
 
+int named_sockets_open(const char *path, struct error *err)
+{
+	AUTO_CLOSE int place = open_place(path);
+	AUTO_CLOSE int fd = place < 0 ? -1 : connect_place(place);
+
+	if (fd < 0 || fcntl(fd, F_SETFL, 0) < 0)
+		return error_set(err, errno, "%s", path);
+	return TAKE_FD(fd);
+}
+
 void named_sockets_forget(struct named_sockets *sockets)
 {
 	for (size_t i = 0; i < NAMED_SOCKETS_PROBES; i++) {

@@ -18,6 +18,7 @@
 #define NAMED_SOCKETS_KNOWN 16
 #define NAMED_SOCKETS_PROBES 32
 
+struct error;
 struct named_probe;
 
 struct named_sockets {
@@ -39,5 +40,10 @@ struct named_sockets {
 /* Calls on_done() once, at once or later. */
 void named_sockets_connect(struct named_sockets *sockets, const char *path,
 			   uint32_t id);
+/*
+ * Connected, blocking, and asked nothing: for a program that speaks with it and
+ * believes no answer. -1.
+ */
+int named_sockets_open(const char *path, struct error *err);
 /* Connections that are not made yet are nobody's any more. */
 void named_sockets_forget(struct named_sockets *sockets);

@@ -8,6 +8,7 @@
 
 #include "base/error.h"
 #include "base/own.h"
+#include "launch/ssh_filters.h"
 
 AUTO_DEFINE(json, json_t *, json_decref)
 
@@ -125,7 +126,7 @@ json_t *net_settings_check(const json_t *given, const json_t *old,
 			   struct error *err)
 {
 	AUTO(json) json_t *settings = json_copy((json_t *)given);
-	json_t *policy, *published, *sockets, *proxy, *hook, *keys;
+	json_t *policy, *published, *sockets, *proxy, *hook, *keys, *agent;
 	const char *preset;
 	json_error_t why;
 	json_int_t ask_ms;
@@ -134,11 +135,13 @@ json_t *net_settings_check(const json_t *given, const json_t *old,
 		json_pack("{s:n, s:n, s:n}", "http", "https", "no_proxy"));
 	inherit(settings, old, "hook", json_null());
 	inherit(settings, old, "keys", json_null());
+	inherit(settings, old, "ssh_agent", json_null());
 	if (json_unpack_ex(settings, &why, JSON_STRICT,
-			   "{s:o, s:s, s:I, s:o, s:o, s:o, s:o, s:o}", "policy",
-			   &policy, "preset", &preset, "ask_ms", &ask_ms,
-			   "proxy", &proxy, "published", &published, "sockets",
-			   &sockets, "hook", &hook, "keys", &keys) < 0) {
+			   "{s:o, s:s, s:I, s:o, s:o, s:o, s:o, s:o, s:o}",
+			   "policy", &policy, "preset", &preset, "ask_ms",
+			   &ask_ms, "proxy", &proxy, "published", &published,
+			   "sockets", &sockets, "hook", &hook, "keys", &keys,
+			   "ssh_agent", &agent) < 0) {
 		error_set(err, 0, "net: %s", why.text);
 		return NULL;
 	}
@@ -149,7 +152,7 @@ json_t *net_settings_check(const json_t *given, const json_t *old,
 	}
 	if (check_sources(policy, err) < 0 || check_proxy(proxy, err) < 0 ||
 	    check_hook(hook, err) < 0 || check_keys(keys, err) < 0 ||
-	    check_lists(settings, err) < 0)
+	    ssh_filters_check(agent, err) < 0 || check_lists(settings, err) < 0)
 		return NULL;
 	return TAKE_PTR(settings);
 }
@@ -183,6 +186,19 @@ static const char *socket_path(const json_t *settings, size_t index,
 const char *net_settings_socket(const json_t *settings, json_int_t index)
 {
 	return index < 0 ? NULL : socket_path(settings, (size_t)index, "host");
+}
+
+const json_t *net_settings_ssh_agent(const json_t *settings, json_int_t index)
+{
+	const json_t *agent = json_object_get(settings, "ssh_agent");
+	const char *guest =
+		index < 0 ? NULL
+			  : socket_path(settings, (size_t)index, "guest");
+
+	return json_is_object(agent) && guest &&
+			       strcmp(guest, SOCKET_SSH_AGENT) == 0
+		       ? agent
+		       : NULL;
 }
 
 json_t *net_settings_guest_sockets(const json_t *settings)

@@ -29,5 +29,7 @@ void net_settings_ports(const json_t *settings, struct port_list *ports);
 void net_settings_set_ports(json_t *settings, const struct port_list *ports);
 /* The host's path of a named socket; NULL when there is none. */
 const char *net_settings_socket(const json_t *settings, json_int_t index);
+/* The agent that is meant when this one is the ssh-agent's; else NULL. */
+const json_t *net_settings_ssh_agent(const json_t *settings, json_int_t index);
 /* The paths in the guest. */
 json_t *net_settings_guest_sockets(const json_t *settings);

@@ -131,6 +131,9 @@ static const char *verify_problem(long result)
 		return "its certificate is not valid yet";
 	case X509_V_ERR_CERT_REVOKED:
 		return "its certificate was revoked";
+	case X509_V_ERR_OCSP_VERIFY_NEEDED:
+		return "its certificate promises a statement of its authority "
+		       "(OCSP) that did not come";
 	default:
 		return "its certificate is not trusted by the host";
 	}

@@ -140,13 +140,38 @@ void exchange_abandon(struct exchange *exchange, const char *reason)
 	exchange_release(exchange);
 }
 
+/* Some requests to the host are allowed: another rule should be no wider. */
+static bool has_rules_for_requests(const struct exchange *exchange)
+{
+	struct decision whole = { 0 };
+	bool found;
+
+	decision_of_target(exchange->flow->gate->config->policy,
+			   &exchange->target, &whole);
+	found = whole.answer == POLICY_BY_REQUEST;
+	decision_release(&whole);
+	return found;
+}
+
 static void deny(struct exchange *exchange, const char *reason)
 {
-	char text[HTTP_REPLY_TEXT_MAX];
+	char text[HTTP_REPLY_TEXT_MAX], normal[URL_PATH_MAX + 1];
+	struct http_reply_blocked what = {
+		.sandbox = exchange->flow->gate->start->sandbox,
+		.target = &exchange->target,
+		.decision = &exchange->decision,
+	};
 
-	http_reply_blocked(text, sizeof(text),
-			   exchange->flow->gate->start->sandbox,
-			   &exchange->target, &exchange->decision);
+	/* The rules would have it; something else is wrong. */
+	if (exchange->decision.answer != POLICY_DENY)
+		what.reason = reason;
+	else if (has_rules_for_requests(exchange)) {
+		what.method = exchange->method;
+		if (url_path_normalise(exchange->path, strlen(exchange->path),
+				       normal) >= 0)
+			what.path = normal;
+	}
+	http_reply_blocked(text, sizeof(text), &what);
 	exchange_refuse(exchange, &(struct exchange_refusal){ 403, AUDIT_DENY,
 							      reason, text });
 }
@@ -233,10 +258,6 @@ static const char *check_origin(struct exchange *exchange,
 	return NULL;
 }
 
-/* What follows could not be searched for a secret. */
-static const char no_upgrade[] =
-	"a host with a secret may not change the protocol";
-
 /* Bytes of any kind follow an upgrade: only where all of them are allowed. */
 static const char *check_upgrade(struct exchange *exchange,
 				 const struct http_request *request)
@@ -246,8 +267,6 @@ static const char *check_upgrade(struct exchange *exchange,
 
 	if (!span_matches_text(request->upgrade, "websocket"))
 		return NULL; /* others are not passed on */
-	if (exchange_secrets_bound(exchange))
-		return no_upgrade;
 	exchange->upgrade = true;
 	decision_of_target(exchange->flow->gate->config->policy,
 			   &exchange->target, &whole);
@@ -302,12 +321,7 @@ void exchange_begin(struct exchange *exchange)
 		problem = exchange->flow->refused;
 	else if (exchange->decision.answer != POLICY_DENY)
 		problem = check_upgrade(exchange, &request);
-	/* Clients that can do without one try again at once. */
-	if (problem == no_upgrade)
-		exchange_refuse(exchange,
-				&(struct exchange_refusal){ 426, AUDIT_DENY,
-							    problem, NULL });
-	else if (problem)
+	if (problem)
 		deny(exchange, problem);
 	else
 		proceed(exchange);
@@ -342,6 +356,7 @@ void exchange_send(struct exchange *exchange, struct http_server *server)
 	server->exchange = exchange;
 	problem = exchange_secrets_put(exchange, server, &request);
 	if (problem) {
+		exchange_secrets_wipe(exchange);
 		exchange_refuse(exchange,
 				&(struct exchange_refusal){ 502, AUDIT_DENY,
 							    problem, NULL });

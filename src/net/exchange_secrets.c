@@ -102,10 +102,11 @@ void exchange_secrets_wipe(struct exchange *exchange)
 {
 	struct gate *gate = exchange->flow->gate;
 
-	if (!exchange->secrets.injection.used_count)
+	if (!exchange->secrets.injection.arena_used)
 		return;
-	secret_wipe(gate->secret_arena, sizeof(gate->secret_arena));
-	secret_wipe(gate->encoded, sizeof(gate->encoded));
+	/* All of both would be most of what a small request costs. */
+	secret_wipe(gate->secret_arena, exchange->secrets.injection.arena_used);
+	secret_wipe(gate->encoded, gate->encoded_len);
 }
 
 const char *exchange_secrets_check(const struct exchange *exchange,
@@ -115,8 +116,12 @@ const char *exchange_secrets_check(const struct exchange *exchange,
 
 	if (!exchange->secrets.mask.count || response->is_interim)
 		return NULL;
+	/* None was offered: we could not read its frames. */
 	if (response->is_tunnel)
-		return "a host with a secret may not change the protocol";
+		return http_fields_find(&response->fields,
+					"sec-websocket-extensions", NULL)
+			       ? "the server uses a WebSocket extension unasked"
+			       : NULL;
 	if (response->body.kind == HTTP_BODY_NONE)
 		return NULL;
 	while ((coding = http_fields_find(&response->fields, "content-encoding",
@@ -226,20 +231,27 @@ size_t exchange_secrets_space(const struct exchange *exchange, size_t space)
 	return space > reserved ? space - reserved : 0;
 }
 
-bool exchange_secrets_revoked(const struct exchange *exchange)
+bool exchange_secrets_lost(const struct exchange_secrets *secrets,
+			   const struct bindings *bindings,
+			   const struct target *target)
 {
-	const struct injection *injection = &exchange->secrets.injection;
+	const struct injection *injection = &secrets->injection;
 
 	/* One that was renewed may end what it began. */
 	for (size_t i = 0; i < injection->used_count; i++) {
 		const struct binding *now =
-			bindings_find(exchange->flow->gate->bindings,
-				      injection->used[i]->name);
+			bindings_find(bindings, injection->used[i]->name);
 
 		if (!now || !now->value ||
-		    !binding_has_host(now, exchange->target.name,
-				      exchange->target.port))
+		    !binding_has_host(now, target->name, target->port))
 			return true;
 	}
 	return false;
+}
+
+bool exchange_secrets_revoked(const struct exchange *exchange)
+{
+	return exchange_secrets_lost(&exchange->secrets,
+				     exchange->flow->gate->bindings,
+				     &exchange->target);
 }

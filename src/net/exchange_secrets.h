@@ -20,6 +20,7 @@ struct http_fields;
 struct http_request;
 struct http_response;
 struct http_server;
+struct target;
 
 struct exchange_secrets {
 	struct bindings *bindings; /* owned reference; NULL: none */
@@ -56,3 +57,6 @@ exchange_secrets_trailers(struct exchange *exchange,
 
 /* Another list is in force: is a secret that went out no longer in it? */
 bool exchange_secrets_revoked(const struct exchange *exchange);
+bool exchange_secrets_lost(const struct exchange_secrets *secrets,
+			   const struct bindings *now,
+			   const struct target *target);

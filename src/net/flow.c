@@ -72,6 +72,7 @@ void flow_close(struct flow *flow, int code)
 	connect_cancel(flow->connecting);
 	if (flow->http)
 		http_free(TAKE_PTR(flow->http));
+	flow_drop_secrets(flow);
 	end_close(flow->client, code);
 	end_close(flow->server, code);
 	list_remove(&flow->link);
@@ -118,7 +119,11 @@ void flow_run_tunnel(struct flow *flow)
 	struct end *client = flow->client, *server = flow->server;
 	const char *broken;
 
-	flow->bytes_in += end_move(server, client, MOVE_BYTES);
+	flow->bytes_in += flow->websocket
+				  ? flow_move_masked(flow, MOVE_BYTES)
+				  : end_move(server, client, MOVE_BYTES);
+	if (flow->state == FLOW_GONE)
+		return;
 	if (flow->checked || flow_check_client(flow))
 		flow->bytes_out +=
 			flow->watched ? flow_move_watched(flow)

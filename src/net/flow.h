@@ -26,6 +26,8 @@
 struct connected;
 struct connecting;
 struct end;
+struct exchange_secrets;
+struct flow_websocket;
 struct gate;
 struct http;
 
@@ -69,10 +71,11 @@ struct flow {
 	struct tls_watch watch;
 	size_t pass_left; /* bytes of the client that were judged already */
 
-	struct connecting *connecting; /* owned */
-	struct http *http;             /* owned */
-	bool intercepted;              /* client is TLS of ours */
-	const char *refused;           /* every request is, for this (static) */
+	struct connecting *connecting;    /* owned */
+	struct http *http;                /* owned */
+	struct flow_websocket *websocket; /* owned; NULL: nothing to mask */
+	bool intercepted;                 /* client is TLS of ours */
+	const char *refused; /* every request is, for this (static) */
 	struct ask_waiter waiter;
 	struct deadline deadline;
 	uint64_t started_ms;
@@ -87,6 +90,8 @@ struct flow *flow_new(struct gate *gate, enum flow_kind kind,
 void flow_begin(struct flow *flow);
 /* Takes server: bytes may pass from now on. */
 void flow_join(struct flow *flow, struct end *server);
+/* Takes what is to be masked in a tunnel that began as a request. */
+void flow_keep_secrets(struct flow *flow, struct exchange_secrets *secrets);
 /* Closes both ends, the client's with this code, and frees it. */
 void flow_close(struct flow *flow, int code);
 /* The last answer was written: ends when the client has read it. */

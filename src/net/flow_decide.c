@@ -244,6 +244,12 @@ static bool is_by_proxy(const struct flow *flow)
 				: flow->by_proxy;
 }
 
+/* A tunnel that began as a request. */
+static bool is_web(const struct flow *flow)
+{
+	return flow->protocol == AUDIT_HTTP || flow->protocol == AUDIT_HTTPS;
+}
+
 /* Another policy is in force; the flow has a target. */
 static void recheck_out(struct flow *flow)
 {
@@ -268,6 +274,14 @@ static void recheck_out(struct flow *flow)
 	}
 	if (flow_must_intercept(flow)) {
 		flow_deny(flow, "to be inspected from now on");
+		return;
+	}
+	if (flow_lost_secret(flow)) {
+		flow_deny(flow, "revoked");
+		return;
+	}
+	if (!flow->websocket && is_web(flow) && flow_has_secret(flow)) {
+		flow_deny(flow, "to be searched for a secret from now on");
 		return;
 	}
 	if (!flow->target.name || flow->target.is_host || !flow->address.family)

@@ -6,6 +6,7 @@
  * flow_decide.c  from a target to a connection, or to a refusal
  * flow_tls.c     whose name a TLS client may say
  * flow_intercept.c  TLS with the client in the place of the server
+ * flow_websocket.c  a tunnel whose server knows a secret
  */
 #pragma once
 
@@ -46,3 +47,10 @@ void flow_intercept(struct flow *flow);
 void flow_secure(struct flow *flow);
 /* Denies it, with an answer where one can be read. reason: static. */
 void flow_refuse(struct flow *flow, const char *reason);
+
+/* flow_websocket.c */
+void flow_drop_secrets(struct flow *flow);
+/* A secret that went out is no longer bound to the target. */
+bool flow_lost_secret(const struct flow *flow);
+/* From the server to the client; closes the flow when it must not pass. */
+size_t flow_move_masked(struct flow *flow, size_t budget);

@@ -62,6 +62,7 @@ struct gate {
 	/* To put pieces together in; nothing in it outlives a callback. */
 	uint8_t scratch[HTTP1_HEAD_MAX + 4096];
 	uint8_t encoded[HTTP1_ENCODED_MAX];
+	size_t encoded_len; /* of a request's head in it */
 	uint8_t masked[HTTP1_ENCODED_MAX];
 	char secret_arena[INJECT_ARENA_SIZE]; /* wiped after use */
 };

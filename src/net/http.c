@@ -122,6 +122,7 @@ void http_become_tunnel(struct exchange *exchange, struct end *server)
 	flow->address = exchange->server->address;
 	flow->by_proxy = exchange->server->by_proxy;
 	flow->checked = true;
+	flow_keep_secrets(flow, &exchange->secrets);
 	flow->started_ms = loop_now_ms();
 	flow->http = NULL;
 	http_free(http);

@@ -34,6 +34,7 @@ static int server_head(struct http_server *base, struct http_request *request,
 		return -1;
 	len = http1_request_encode(request, flags, gate->encoded,
 				   sizeof(gate->encoded));
+	gate->encoded_len = len < 0 ? sizeof(gate->encoded) : (size_t)len;
 	if (len < 0)
 		return -1;
 	end_write(self->end, gate->encoded, (size_t)len);

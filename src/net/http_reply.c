@@ -20,7 +20,6 @@ static const struct {
 	{ 408, "Request Timeout" },
 	{ 414, "URI Too Long" },
 	{ 417, "Expectation Failed" },
-	{ 426, "Upgrade Required" },
 	{ 431, "Request Header Fields Too Large" },
 	{ 501, "Not Implemented" },
 	{ 502, "Bad Gateway" },
@@ -60,26 +59,67 @@ void http_reply_make(struct http_reply *reply, unsigned status,
 			      span_of("no-store"));
 }
 
-void http_reply_blocked(char *out, size_t size, const char *sandbox,
-			const struct target *target,
-			const struct decision *decision)
-{
-	char rule[AUTHORITY_TEXT_SIZE];
+#define PATH_SHOWN_MAX 1024
 
-	target_format(target, rule);
-	if (decision->by_default || !decision->rule)
+/* Nothing that a shell, a rule or a terminal would take for something else. */
+static bool is_tame(const char *text, const char *others)
+{
+	for (; *text; text++) {
+		if (!(*text >= 'A' && *text <= 'Z') && !strchr(others, *text))
+			return false;
+	}
+	return true;
+}
+
+/* The smallest rule that would do; a guest chose method and path. */
+static void suggest(const struct http_reply_blocked *what, const char *host,
+		    char *out, size_t size)
+{
+	static const char usual[] =
+		"abcdefghijklmnopqrstuvwxyz0123456789/-._~+=@:";
+	const char *path = what->path;
+
+	if (!what->method || !is_tame(what->method, "")) {
+		(void)text_format(out, size, "%s", host);
+		return;
+	}
+	if (!path || path[0] != '/' || strlen(path) > PATH_SHOWN_MAX ||
+	    !is_tame(path, usual))
+		path = "";
+	(void)text_format(out, size, "%s %s%s", what->method, host, path);
+}
+
+void http_reply_blocked(char *out, size_t size,
+			const struct http_reply_blocked *what)
+{
+	const struct decision *decision = what->decision;
+	char host[AUTHORITY_TEXT_SIZE];
+	char rule[AUTHORITY_TEXT_SIZE + HTTP_METHOD_MAX + PATH_SHOWN_MAX + 2];
+
+	target_format(what->target, host);
+	suggest(what, host, rule, sizeof(rule));
+	if (what->reason)
 		(void)text_format(
 			out, size,
-			"%s is blocked: no rule of sandbox %s allows it.\n"
+			"%s is blocked for sandbox %s: %s.\n"
 			"To allow it, run on the host: bawn policy allow %s "
 			"'%s'",
-			rule, sandbox, sandbox, rule);
+			host, what->sandbox, what->reason, what->sandbox, rule);
+	else if (decision->by_default || !decision->rule)
+		(void)text_format(
+			out, size,
+			"%s is blocked: no rule of sandbox %s allows %s.\n"
+			"To allow it, run on the host: bawn policy allow %s "
+			"'%s'",
+			host, what->sandbox,
+			what->method ? "this request" : "it", what->sandbox,
+			rule);
 	else
 		(void)text_format(
 			out, size,
 			"%s is blocked for sandbox %s by the rule `%s` (%s).\n"
 			"Deny beats allow: see `bawn policy ls %s` on the "
 			"host.",
-			rule, sandbox, decision->rule,
-			policy_scope_name(decision->scope), sandbox);
+			host, what->sandbox, decision->rule,
+			policy_scope_name(decision->scope), what->sandbox);
 }

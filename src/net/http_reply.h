@@ -22,7 +22,16 @@ struct http_reply {
 /* A plain text with that status; text is copied and gets a line end. */
 void http_reply_make(struct http_reply *reply, unsigned status,
 		     const char *text);
+
+/* What was blocked. */
+struct http_reply_blocked {
+	const char *sandbox;
+	const struct target *target;
+	const struct decision *decision;
+	const char *reason; /* NULL: the decision */
+	/* Of a host some requests of which are allowed; else both NULL. */
+	const char *method, *path;
+};
 /* What is blocked, by what, and the command that would allow it. */
-void http_reply_blocked(char *out, size_t size, const char *sandbox,
-			const struct target *target,
-			const struct decision *decision);
+void http_reply_blocked(char *out, size_t size,
+			const struct http_reply_blocked *what);

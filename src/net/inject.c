@@ -30,7 +30,8 @@ static const char *const credentials[] = {
 
 /* Such responses could not be masked. */
 static const char *const unmaskable[] = { "accept-encoding", "range",
-					  "if-range" };
+					  "if-range",
+					  "sec-websocket-extensions" };
 
 static const char no_value[] = "there is no value now";
 
@@ -335,10 +336,12 @@ int inject_request(const struct bindings *bindings,
 				facts->target->port))
 		return 0;
 	out->bound = true;
+	out->arena_used = INJECT_ARENA_SIZE;
 	if (fill_fields(&self, fields) < 0 ||
 	    inject_query(&self, &request->path) < 0 ||
 	    (!out->used_count && add_header(&self, fields) < 0))
 		return -1;
+	out->arena_used = self.arena.len;
 	if (!out->used_count)
 		out->missing = find_missing(&self);
 	for (size_t i = 0; i < ARRAY_SIZE(unmaskable); i++)

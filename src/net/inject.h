@@ -45,6 +45,7 @@ struct injection {
 	size_t used_count;
 	/* One that is bound, may be used, and has no value now; or NULL. */
 	const struct binding *missing;
+	size_t arena_used; /* what is to be wiped of it */
 };
 
 /*

@@ -20,6 +20,8 @@ int mask_add(struct mask *mask, const struct mask_forms *forms)
 	if (mask->count == MASK_FORMS_MAX)
 		return -1;
 	mask->forms[mask->count++] = forms;
+	for (size_t i = 0; i < sizeof(mask->starts); i++)
+		mask->starts[i] |= forms->starts[i];
 	return 0;
 }
 
@@ -84,8 +86,13 @@ static size_t sweep(const struct mask *mask, uint8_t *bytes, size_t len,
 
 	while (at < len) {
 		bool open = false;
-		size_t n = match_any(mask, bytes + at, len - at, &open);
+		size_t n;
 
+		if (!mask->starts[bytes[at]]) {
+			at++;
+			continue;
+		}
+		n = match_any(mask, bytes + at, len - at, &open);
 		/* Also when a shorter one is whole: the rest would be seen. */
 		if (open && when == SWEEP_MORE)
 			return at;
@@ -146,7 +153,8 @@ int mask_finds(const struct mask *mask, struct span text)
 	bool open;
 
 	for (size_t at = 0; at < text.len; at++) {
-		if (match_any(mask, bytes + at, text.len - at, &open))
+		if (mask->starts[bytes[at]] &&
+		    match_any(mask, bytes + at, text.len - at, &open))
 			return 1;
 	}
 	return 0;

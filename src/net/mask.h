@@ -11,6 +11,7 @@
  */
 #pragma once
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -31,7 +32,8 @@ size_t mask_forms_longest(const struct mask_forms *forms);
 struct mask {
 	const struct mask_forms *forms[MASK_FORMS_MAX]; /* borrowed */
 	size_t count;
-	uint8_t *held; /* owned, wiped; NULL while nothing was held */
+	bool starts[256]; /* a form of any of them begins with this byte */
+	uint8_t *held;    /* owned, wiped; NULL while nothing was held */
 	size_t held_len, held_size;
 };
 

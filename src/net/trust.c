@@ -15,6 +15,7 @@
 #include "base/error.h"
 #include "base/fileio.h"
 #include "base/own.h"
+#include "net/staple.h"
 
 #define FILE_BYTES_MAX (16u * 1024 * 1024)
 
@@ -72,7 +73,8 @@ static SSL_CTX *make(struct trust *trust)
 
 	if (!context || trust->fd < 0 || lseek(trust->fd, 0, SEEK_SET) < 0 ||
 	    fileio_read_fd(trust->fd, &text, NULL) < 0 || !text.len ||
-	    add_all(SSL_CTX_get_cert_store(context), &text) == 0)
+	    add_all(SSL_CTX_get_cert_store(context), &text) == 0 ||
+	    staple_use(context) < 0)
 		return NULL;
 	SSL_CTX_set_verify(context, SSL_VERIFY_PEER, NULL);
 	SSL_CTX_set_min_proto_version(context, TLS1_2_VERSION);

@@ -16,7 +16,7 @@ static int value_of(char c)
 	return found ? (int)(found - digits) : -1;
 }
 
-ssize_t base64_decode(const char *text, size_t len, void *out, size_t size)
+ssize_t base64_read(const char *text, size_t len, void *out, size_t size)
 {
 	uint8_t *to = out;
 	uint32_t bits = 0;

@@ -70,8 +70,7 @@ static int copy_text(const json_t *object, const char *key, char *to,
 static int take_auth(const char *text, struct login *login, struct error *err)
 {
 	char plain[LOGIN_USER_MAX + LOGIN_SECRET_MAX];
-	ssize_t len =
-		base64_decode(text, strlen(text), plain, sizeof(plain) - 1);
+	ssize_t len = base64_read(text, strlen(text), plain, sizeof(plain) - 1);
 	char *colon;
 
 	if (len < 0)

@@ -105,6 +105,7 @@ static void encode_wake(struct writer *w, const struct message *m)
 	write_text(w, m->wake.hostname);
 	writer_u32(w, m->wake.shares);
 	write_text(w, m->wake.authority);
+	write_text(w, m->wake.git);
 }
 
 static bool decode_wake(struct cursor *c, struct message *m)
@@ -115,6 +116,7 @@ static bool decode_wake(struct cursor *c, struct message *m)
 	m->wake.hostname = cursor_str(c);
 	m->wake.shares = cursor_u32(c);
 	m->wake.authority = cursor_str(c);
+	m->wake.git = cursor_str(c);
 	return true;
 }
 
@@ -222,6 +224,21 @@ static bool decode_session_resize(struct cursor *c, struct message *m)
 	return true;
 }
 
+static void encode_session_attach(struct writer *w, const struct message *m)
+{
+	writer_u32(w, m->session_attach.session);
+	writer_u32(w, m->session_attach.stdio_stream);
+	writer_u32(w, m->session_attach.stderr_stream);
+}
+
+static bool decode_session_attach(struct cursor *c, struct message *m)
+{
+	m->session_attach.session = cursor_u32(c);
+	m->session_attach.stdio_stream = cursor_u32(c);
+	m->session_attach.stderr_stream = cursor_u32(c);
+	return true;
+}
+
 static void encode_session_kill(struct writer *w, const struct message *m)
 {
 	writer_u32(w, m->session_kill.session);
@@ -298,6 +315,8 @@ static const struct {
 				   decode_session_kill },
 	[MESSAGE_SESSION_EXITED] = { "SESSION_EXITED", encode_session_exited,
 				     decode_session_exited },
+	[MESSAGE_SESSION_ATTACH] = { "SESSION_ATTACH", encode_session_attach,
+				     decode_session_attach },
 	[MESSAGE_PREPARE] = { "PREPARE", encode_prepare, decode_prepare },
 	[MESSAGE_PREPARED] = { "PREPARED", encode_empty, decode_empty },
 	[MESSAGE_POWER_OFF] = { "POWER_OFF", encode_empty, decode_empty },

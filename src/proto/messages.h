@@ -35,10 +35,11 @@ enum message_type {
 	MESSAGE_SESSION_RESIZE,  /* host */
 	MESSAGE_SESSION_KILL,    /* host: the whole process tree */
 	MESSAGE_SESSION_EXITED,  /* guest: wait status */
-	MESSAGE_PREPARE,   /* host: a snapshot is coming; marker follows */
-	MESSAGE_PREPARED,  /* guest: quiet now */
-	MESSAGE_POWER_OFF, /* host: sync, unmount, power off */
-	MESSAGE_STATS,     /* host asks (empty), guest answers */
+	MESSAGE_PREPARE,        /* host: a snapshot is coming; marker follows */
+	MESSAGE_PREPARED,       /* guest: quiet now */
+	MESSAGE_POWER_OFF,      /* host: sync, unmount, power off */
+	MESSAGE_STATS,          /* host asks (empty), guest answers */
+	MESSAGE_SESSION_ATTACH, /* host: streams for a session of before */
 
 	MESSAGE_TYPES,
 };
@@ -67,6 +68,7 @@ struct message_wake {
 	const char *hostname;
 	uint32_t shares;       /* to be mounted before AWAKE */
 	const char *authority; /* PEM, to be trusted; "": none */
+	const char *git;       /* configuration for git; "": none */
 };
 
 struct message_awake {
@@ -128,6 +130,13 @@ struct message_session_exited {
 	uint32_t status; /* as of waitpid() */
 };
 
+/* After a restore: a session that the snapshot has gets streams again. */
+struct message_session_attach {
+	uint32_t session;
+	uint32_t stdio_stream;
+	uint32_t stderr_stream; /* 0 with a pty */
+};
+
 struct message_prepare {
 	uint8_t marker[MESSAGE_MARKER_BYTES];
 };
@@ -151,6 +160,7 @@ struct message {
 		struct message_session_resize session_resize;
 		struct message_session_kill session_kill;
 		struct message_session_exited session_exited;
+		struct message_session_attach session_attach;
 		struct message_prepare prepare;
 		struct message_stats stats;
 	};

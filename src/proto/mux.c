@@ -185,6 +185,12 @@ void mux_expect_marker(struct mux *mux, const uint8_t marker[MUX_MARKER_BYTES])
 	}
 }
 
+void mux_watch_marker(struct mux *mux, const uint8_t marker[MUX_MARKER_BYTES])
+{
+	memcpy(mux->marker, marker, MUX_MARKER_BYTES);
+	mux->watching = true;
+}
+
 void mux_send_marker(struct mux *mux, const uint8_t marker[MUX_MARKER_BYTES])
 {
 	/* The rest of what was begun would be taken for a new frame. */

@@ -125,6 +125,7 @@ struct mux { /* private */
 	struct mux_stream *receiving; /* NULL: the DATA is dropped */
 	uint32_t data_left;           /* of the DATA frame under way */
 	bool awaiting_marker;
+	bool watching; /* for a marker in the place of a frame */
 	uint8_t marker[MUX_MARKER_BYTES];
 	uint8_t fallback[MUX_MARKER_BYTES]; /* shorter match after a miss */
 	size_t marker_seen;
@@ -142,6 +143,14 @@ void mux_release(struct mux *mux);
  * to an older epoch. So a last message must be written out before.
  */
 void mux_expect_marker(struct mux *mux, const uint8_t marker[MUX_MARKER_BYTES]);
+/*
+ * A snapshot is taken now: the machine that goes on gets frames as before, a
+ * restored one gets this marker in the place of a frame. When its first byte
+ * comes, all is as after mux_expect_marker(). No frame begins with a byte of
+ * MUX_MARKER_BIT, so every marker does.
+ */
+void mux_watch_marker(struct mux *mux, const uint8_t marker[MUX_MARKER_BYTES]);
+#define MUX_MARKER_BIT 0x80
 /*
  * Queues the raw marker in front of everything else; the rest of a frame that
  * is half sent is forgotten. May be called before or after
@@ -177,6 +186,8 @@ size_t mux_output_copy(struct mux *mux, void *bytes, size_t size);
  * that does not read stops calling mux_input() when it is high: at most one of
  * the two ends may do that.
  */
+/* No message waits, and no frame was sent in part. */
+bool mux_between_frames(const struct mux *mux);
 size_t mux_backlog(const struct mux *mux);
 /* Whose DATA frame has begun to arrive, and its rest is on the way; or NULL. */
 const struct mux_stream *mux_receiving(const struct mux *mux);

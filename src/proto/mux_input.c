@@ -235,6 +235,14 @@ static long receive(struct mux *mux, const uint8_t *bytes, size_t len,
 		return (long)receive_data(mux, bytes, len);
 	if (mux->input.len > 0)
 		return continue_frame(mux, bytes, len, err);
+	if (mux->watching && (bytes[0] & MUX_MARKER_BIT)) {
+		uint8_t marker[MUX_MARKER_BYTES];
+
+		memcpy(marker, mux->marker, sizeof(marker));
+		mux->watching = false;
+		mux_expect_marker(mux, marker);
+		return (long)search_marker(mux, bytes, len);
+	}
 	return begin_frame(mux, bytes, len, err);
 }
 

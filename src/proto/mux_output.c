@@ -259,6 +259,11 @@ size_t mux_output_copy(struct mux *mux, void *bytes, size_t size)
 	return done;
 }
 
+bool mux_between_frames(const struct mux *mux)
+{
+	return !mux->sending && mux->messages.len == 0 && mux->marker_left == 0;
+}
+
 size_t mux_backlog(const struct mux *mux)
 {
 	return mux->messages.len;

@@ -24,10 +24,13 @@
 #include "base/own.h"
 #include "base/text.h"
 #include "state/sandbox_removal.h"
+#include "state/snapshot.h"
 
 #define RECORD_FILE "sandbox.json"
 #define STATE_FILE "state.json"
 #define STATE_PATH SANDBOX_MACHINE_FOLDER "/" STATE_FILE
+#define SUSPENDED_PATH \
+	SANDBOX_MACHINE_FOLDER "/" SNAPSHOT_SUSPENDED "/" SNAPSHOT_FILE
 #define USED_FILE "used"
 #define FILE_MAX (256u * 1024)
 #define HIDE_MAX 1024
@@ -41,6 +44,7 @@ enum field_kind {
 	FIELD_U64,
 	FIELD_S64,
 	FIELD_BOOL,
+	FIELD_OPTIONAL_BOOL, /* false where a record does not say */
 };
 
 struct field {
@@ -64,6 +68,8 @@ static const struct field fields[] = {
 	FIELD(quota_bytes, FIELD_U64),
 	FIELD(quota_inodes, FIELD_U64),
 	FIELD(ask, FIELD_BOOL),
+	FIELD(no_git_identity, FIELD_OPTIONAL_BOOL),
+	FIELD(ssh_keys, FIELD_OPTIONAL_TEXT),
 	FIELD(template_name, FIELD_TEXT),
 	FIELD(template_id, FIELD_TEXT),
 	FIELD(warm_key, FIELD_OPTIONAL_TEXT),
@@ -222,6 +228,10 @@ static int load_field(const struct field *field, const json_t *object,
 			return bad_field(field->key, err);
 		*(char **)at = xstrdup(json_string_value(value));
 		return 0;
+	case FIELD_OPTIONAL_BOOL:
+		if (!value)
+			return 0;
+		__attribute__((fallthrough));
 	case FIELD_BOOL:
 		if (!json_is_boolean(value))
 			return bad_field(field->key, err);
@@ -340,6 +350,7 @@ static json_t *field_json(const struct field *field,
 	case FIELD_S64:
 		return json_integer(*(const int64_t *)at);
 	case FIELD_BOOL:
+	case FIELD_OPTIONAL_BOOL:
 		return json_boolean(*(const bool *)at);
 	}
 	return NULL;
@@ -463,6 +474,10 @@ int sandbox_state_load(int folder_fd, struct sandbox_state *state,
 		return err ? (*err = missing, -1) : -1;
 	else if (alive)
 		state->status = SANDBOX_STATUS_STARTING;
+	/* Its memory may have been dropped since. */
+	if (!alive && state->status == SANDBOX_STATUS_SUSPENDED &&
+	    faccessat(folder_fd, SUSPENDED_PATH, F_OK, AT_SYMLINK_NOFOLLOW) < 0)
+		state->status = SANDBOX_STATUS_STOPPED;
 	if (alive || !needs_supervisor(state->status))
 		return 0;
 	state->status = SANDBOX_STATUS_FAILED;

@@ -50,7 +50,9 @@ struct sandbox_record {
 	uint64_t quota_bytes, quota_inodes; /* of each share; 0: no limit */
 	struct port_list ports;             /* published on the host */
 	struct socket_list sockets;
-	bool ask; /* about connections that no rule matches */
+	bool ask;             /* about connections that no rule matches */
+	bool no_git_identity; /* --git-identity off */
+	char *ssh_keys; /* which it may sign with (cli/ssh_keys.h); or NULL */
 	char *template_name, *template_id; /* id: digest of the disk content */
 	char *warm_key;                    /* NULL: made with --cold */
 	char *kernel_key;                  /* folder in cache/kernels */

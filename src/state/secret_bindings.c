@@ -41,15 +41,20 @@ static void add_repo(json_t *paths, const char *form, const char *repo)
 		json_array_append_new(paths, json_string(path));
 }
 
-static json_t *paths_for(const json_t *secret, const json_t *service)
+/* Who names no repository means those of the workspace. */
+static json_t *paths_for(const json_t *secret, const json_t *service,
+			 const json_t *own)
 {
+	json_t *repos = json_object_get(secret, "repos");
 	json_t *paths = json_array(), *form, *repo;
 	size_t i, k;
 
+	if (!repos)
+		repos = json_object_get(own, "repos");
 	json_array_extend(paths, json_object_get(service, "paths"));
 	json_array_foreach(json_object_get(service, "repo_paths"), i, form)
 	{
-		json_array_foreach(json_object_get(secret, "repos"), k, repo)
+		json_array_foreach(repos, k, repo)
 			add_repo(paths, json_string_value(form),
 				 json_string_value(repo));
 	}
@@ -79,7 +84,7 @@ static json_t *bind(const json_t *secret, const char *scope,
 		if (value)
 			json_object_set(binding, plain[i], value);
 	}
-	json_object_set_new(binding, "paths", paths_for(secret, service));
+	json_object_set_new(binding, "paths", paths_for(secret, service, own));
 	json_object_set_new(binding, "placeholder",
 			    placeholder ? json_incref((json_t *)placeholder)
 					: json_null());

@@ -137,14 +137,15 @@ json_t *secret_store_parse(const void *bytes, size_t len, struct error *err)
 	json_t *root =
 		len ? json_loadb(bytes, len, JSON_REJECT_DUPLICATES, NULL)
 		    : NULL;
-	json_t *list, *placeholders, *item;
+	json_t *list, *placeholders, *item, *repos = NULL;
 	int version;
 	size_t i;
 
 	if (!root ||
-	    json_unpack_ex(root, NULL, JSON_STRICT, "{s:i, s:o, s:o}",
+	    json_unpack_ex(root, NULL, JSON_STRICT, "{s:i, s:o, s:o, s?o}",
 			   "version", &version, "secrets", &list,
-			   "placeholders", &placeholders) < 0 ||
+			   "placeholders", &placeholders, "repos",
+			   &repos) < 0 ||
 	    !json_is_array(list) ||
 	    json_array_size(list) > SECRET_STORE_SECRETS_MAX) {
 		error_set(err, 0, "not a file of secrets");
@@ -154,6 +155,8 @@ json_t *secret_store_parse(const void *bytes, size_t len, struct error *err)
 		error_set(err, 0, "version %d is not known", version);
 		return NULL;
 	}
+	if (repos && service_check_texts(repos, "repos", err) < 0)
+		return NULL;
 	json_array_foreach(list, i, item)
 	{
 		if (secret_store_check(item, err) < 0)
@@ -234,7 +237,8 @@ int secret_store_save(int folder, const char *scope, const json_t *store,
 	if (file_name(scope, name, err) < 0)
 		return -1;
 	if (!json_array_size(json_object_get(store, "secrets")) &&
-	    !json_object_size(json_object_get(store, "placeholders"))) {
+	    !json_object_size(json_object_get(store, "placeholders")) &&
+	    !json_array_size(json_object_get(store, "repos"))) {
 		secret_store_forget(folder, scope);
 		return 0;
 	}

@@ -8,9 +8,10 @@
  *   {"version": 1, "secrets": [{"name", "value" | "command",
  *      "cache_s"?, "set" (seconds), "hosts"?, "headers"?, "variables"?,
  *      "repos"?, "plain_http"?}],
- *    "placeholders": {NAME: TEXT}}
+ *    "placeholders": {NAME: TEXT}, "repos"?: [OWNER/NAME]}
  * What a service of that name says is used for what is left out. Placeholders
- * are what a guest gets instead; only a sandbox's file has them.
+ * are what a guest gets instead; "repos" are those of the workspace, for
+ * secrets that name none. Only a sandbox's file has these two.
  */
 #pragma once
 

@@ -13,6 +13,8 @@ struct error;
 #define SOCKET_LIST_MAX 16
 #define SOCKET_PATH_MAX 1024 /* with its NUL; in the guest 108 */
 #define SOCKET_GUEST_MAX 108
+/* The guest's way to the host's ssh-agent, where there is one. */
+#define SOCKET_SSH_AGENT "/run/bawn/ssh-agent.sock"
 
 struct socket_record {
 	char *host;  /* absolute */

@@ -21,6 +21,7 @@
 #include "ipc/start_spec.h"
 #include "state/events.h"
 #include "state/sandbox_removal.h"
+#include "state/snapshot.h"
 #include "supervisor/console.h"
 
 #define SUPERVISOR_LOG "supervisor.log"
@@ -128,23 +129,88 @@ static int open_folder(const struct start_spec *spec, struct files *files,
 	return files->control < 0 ? -1 : 0;
 }
 
-static int open_machine(const struct start_spec *spec, struct files *files,
-			struct error *err)
+/* A cold start's memory: nothing but holes, and no name. */
+static int open_empty_ram(const struct start_spec *spec, struct files *files,
+			  struct error *err)
+{
+	AUTO_CLOSE int fd = openat(files->folder, ".",
+				   O_RDWR | O_TMPFILE | O_CLOEXEC, 0600);
+
+	if (fd < 0 && (errno == EOPNOTSUPP || errno == EISDIR)) {
+		fd = openat(files->folder, "ram.new",
+			    O_RDWR | O_CREAT | O_TRUNC | O_NOFOLLOW | O_CLOEXEC,
+			    0600);
+		unlinkat(files->folder, "ram.new", 0);
+	}
+	if (fd < 0 || ftruncate(fd, (off_t)(spec->memory_mib * MIB)) < 0)
+		return error_set(err, errno, "memory file");
+	files->qemu.ram = TAKE_FD(fd);
+	return 0;
+}
+
+/*
+ * machine/ may have been a stranger's: a link in the snapshot's place could
+ * lead to another sandbox's memory.
+ */
+static int open_suspended(struct files *files, struct error *err)
+{
+	AUTO_CLOSE int folder =
+		openat(files->folder, SNAPSHOT_SUSPENDED,
+		       O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+	const struct {
+		const char *name;
+		int *fd;
+	} rows[] = { { SNAPSHOT_RAM, &files->qemu.ram },
+		     { SNAPSHOT_STATE, &files->qemu.device_state } };
+	struct stat st;
+
+	if (folder < 0)
+		return error_set(err, errno, SNAPSHOT_SUSPENDED);
+	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
+		*rows[i].fd =
+			openat(folder, rows[i].name,
+			       O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
+		if (*rows[i].fd < 0 || fstat(*rows[i].fd, &st) < 0)
+			return error_set(err, errno, "%s", rows[i].name);
+		if (!S_ISREG(st.st_mode) || st.st_nlink != 1)
+			return error_set(err, 0, "%s: not a file of its own",
+					 rows[i].name);
+	}
+	return 0;
+}
+
+static int open_memory(const struct start_spec *spec, struct files *files,
+		       struct error *err)
 {
 	bool making = spec->goal == START_MAKE_WARM;
 	int make = making ? O_CREAT | O_TRUNC : 0;
 	struct qemu_files *qemu = &files->qemu;
 
-	if (open_into(&qemu->kernel, spec->kernel, O_RDONLY, err) < 0 ||
-	    open_into(&qemu->initramfs, spec->initramfs, O_RDONLY, err) < 0 ||
-	    open_into(&qemu->shim, spec->ram_shim, O_RDONLY, err) < 0 ||
-	    open_into(&qemu->ram, spec->ram,
+	if (spec->goal == START_COLD)
+		return open_empty_ram(spec, files, err);
+	if (spec->consume)
+		return open_suspended(files, err);
+	if (open_into(&qemu->ram, spec->ram,
 		      (making ? O_RDWR : O_RDONLY) | make, err) < 0 ||
+	    /* QEMU opens it by descriptor, in exactly this mode. */
 	    open_into(&qemu->device_state, spec->device_state,
-		      (making ? O_RDWR : O_RDONLY) | make, err) < 0)
+		      (making ? O_WRONLY : O_RDONLY) | make, err) < 0)
 		return -1;
 	if (making && ftruncate(qemu->ram, (off_t)(spec->memory_mib * MIB)) < 0)
 		return error_set(err, errno, "%s", spec->ram);
+	return 0;
+}
+
+static int open_machine(const struct start_spec *spec, struct files *files,
+			struct error *err)
+{
+	struct qemu_files *qemu = &files->qemu;
+
+	if (open_into(&qemu->kernel, spec->kernel, O_RDONLY, err) < 0 ||
+	    open_into(&qemu->initramfs, spec->initramfs, O_RDONLY, err) < 0 ||
+	    open_into(&qemu->shim, spec->ram_shim, O_RDONLY, err) < 0 ||
+	    open_memory(spec, files, err) < 0)
+		return -1;
 	if (spec->accel == START_ACCEL_KVM) {
 		qemu->kvm = open("/dev/kvm", O_RDWR | O_CLOEXEC);
 		if (qemu->kvm < 0)

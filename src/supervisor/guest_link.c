@@ -114,7 +114,8 @@ void guest_link_flush(struct guest_link *link)
 	struct iovec iov[3];
 	int pieces = 0;
 
-	if (link->frozen || link->broken || link->busy || !link->source.loop)
+	if (link->frozen || link->broken || link->busy || link->held ||
+	    !link->source.loop)
 		return;
 	link->busy = true;
 	for (int i = 0; i < WRITES_A_ROUND; i++) {
@@ -132,6 +133,11 @@ void guest_link_flush(struct guest_link *link)
 		mux_sent(&link->mux, (size_t)sent);
 		if (link->broken || link->frozen)
 			break;
+		if (link->hold && mux_between_frames(&link->mux)) {
+			link->held = true;
+			pieces = 0;
+			break;
+		}
 	}
 	link->busy = false;
 	if (link->broken || link->frozen)
@@ -218,6 +224,13 @@ void guest_link_freeze(struct guest_link *link)
 {
 	link->frozen = true;
 	loop_del(&link->source);
+}
+
+void guest_link_hold(struct guest_link *link, bool hold)
+{
+	link->hold = hold;
+	link->held = hold && mux_between_frames(&link->mux);
+	guest_link_flush(link);
 }
 
 void guest_link_blame(struct guest_link *link, const char *why)

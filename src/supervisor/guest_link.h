@@ -38,6 +38,7 @@ struct guest_link {
 	struct source source;
 	struct loop *loop;
 	bool frozen, broken;
+	bool hold, held;  /* nothing more is to be, is sent */
 	bool busy;        /* inside the mux: its output is taken afterwards */
 	char why[200];    /* a callback found the guest at fault */
 	uint8_t *scratch; /* owned: for encoding messages */
@@ -59,6 +60,8 @@ int guest_link_send(struct guest_link *link, const struct message *message,
 void guest_link_flush(struct guest_link *link);
 /* Reads and writes nothing any more: a snapshot is being taken. */
 void guest_link_freeze(struct guest_link *link);
+/* What was sent before leaves, then nothing until it is let go again. */
+void guest_link_hold(struct guest_link *link, bool hold);
 /* QEMU has ended: takes what the guest had sent before. */
 void guest_link_drain(struct guest_link *link);
 /* For a callback that finds the content of a message impossible. */

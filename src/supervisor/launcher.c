@@ -16,6 +16,7 @@
 #include "base/child.h"
 #include "base/error.h"
 #include "base/fileio.h"
+#include "base/log.h"
 #include "base/own.h"
 #include "base/text.h"
 #include "ipc/start_spec.h"
@@ -146,6 +147,10 @@ static void take_line(struct launcher *launcher, const char *line, size_t len)
 	char text[LAUNCHER_LINE_MAX];
 	size_t word = 0;
 
+	if (len == strlen("frozen") && !memcmp(line, "frozen", len)) {
+		launcher->on_frozen(launcher->ctx);
+		return;
+	}
 	if (len >= strlen(failed) && !memcmp(line, failed, strlen(failed))) {
 		tell = launcher->on_failed;
 		word = strlen(failed);
@@ -197,6 +202,29 @@ int launcher_watch(struct launcher *launcher, struct loop *loop,
 	if (fcntl(launcher->channel, F_SETFL, O_NONBLOCK) < 0)
 		return error_set(err, errno, "launcher");
 	return loop_add(loop, &launcher->source, err);
+}
+
+/* Both are short, and the channel carries nothing else in this direction. */
+static void say(struct launcher *launcher, const char *line)
+{
+	if (launcher->channel >= 0 &&
+	    send(launcher->channel, line, strlen(line),
+		 MSG_NOSIGNAL | MSG_DONTWAIT) < 0)
+		log_warn("bawn-launch: %s", strerror(errno));
+}
+
+void launcher_freeze(struct launcher *launcher, const uint8_t marker[32])
+{
+	char hex[65], line[80];
+
+	text_hex(marker, 32, hex);
+	text_format(line, sizeof(line), "freeze %s\n", hex);
+	say(launcher, line);
+}
+
+void launcher_thaw(struct launcher *launcher)
+{
+	say(launcher, "thaw\n");
 }
 
 void launcher_close(struct launcher *launcher)

@@ -13,6 +13,7 @@
 #pragma once
 
 #include <stddef.h>
+#include <stdint.h>
 
 #include "base/loop.h"
 
@@ -39,6 +40,7 @@ struct launcher {
 	size_t len;
 	void (*on_failed)(void *ctx, const char *text); /* printable */
 	void (*on_lacks)(void *ctx, const char *text);  /* printable */
+	void (*on_frozen)(void *ctx);
 	void (*on_end)(void *ctx);
 	void *ctx;
 };
@@ -51,4 +53,10 @@ void launcher_ports_passed(struct launcher *launcher);
 /* Does nothing where there is no launcher. */
 int launcher_watch(struct launcher *launcher, struct loop *loop,
 		   struct error *err);
+/*
+ * bawn-files and bawn-net stand still, and what the one knows of the guest's
+ * nodes is on the disk under the marker's name; on_frozen follows.
+ */
+void launcher_freeze(struct launcher *launcher, const uint8_t marker[32]);
+void launcher_thaw(struct launcher *launcher);
 void launcher_close(struct launcher *launcher);

@@ -46,6 +46,11 @@ const char *const profile_syscalls[] = {
 	"unlink",
 	/* a warm image must be on the disk; --rm gives the space back */
 	"fsync",
+	/* a snapshot: its folder, QEMU's pages, the pages of the old file */
+	"mkdirat",
+	"process_vm_readv",
+	"pread64",
+	"pwrite64",
 	"fdatasync",
 	"ftruncate",
 	/* is there room on the disk again */

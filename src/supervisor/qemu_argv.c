@@ -44,7 +44,7 @@ static void add_machine(struct args *args, const struct start_spec *spec)
 	option(args, "-name", "%s", spec->name);
 	option(args, "-M",
 	       "%s,vmport=off,smbus=off,sata=off,usb=off,memory-backend=ram,"
-	       "mem-merge=off,dump-guest-core=off",
+	       "mem-merge=off,dump-guest-core=off,suppress-vmdesc=on",
 	       spec->machine);
 	if (spec->accel == START_ACCEL_KVM)
 		option(args, "-accel", "kvm");
@@ -70,17 +70,13 @@ static void add_memory(struct args *args, const struct start_spec *spec)
 	/*
 	 * The preload library answers the open of this path with the
 	 * descriptor. share=off is a private mapping: what the guest writes
-	 * stays its own.
+	 * stays its own, and ram_image.c tells it from the file's pages. A
+	 * cold start has an empty file.
 	 */
-	if (spec->goal == START_COLD)
-		option(args, "-object", "memory-backend-ram,id=ram,size=%uM",
-		       spec->memory_mib);
-	else
-		option(args, "-object",
-		       "memory-backend-file,id=ram,size=%uM,mem-path=/bawn/ram,"
-		       "share=%s,merge=off,dump=off",
-		       spec->memory_mib,
-		       spec->goal == START_MAKE_WARM ? "on" : "off");
+	option(args, "-object",
+	       "memory-backend-file,id=ram,size=%uM,mem-path=/bawn/ram,"
+	       "share=%s,merge=off,dump=off",
+	       spec->memory_mib, spec->goal == START_MAKE_WARM ? "on" : "off");
 }
 
 static void add_channels(struct args *args)
@@ -147,6 +143,10 @@ char **qemu_argv(const struct start_spec *spec)
 	add_channels(&args);
 	add_disks(&args, spec);
 	if (spec->goal == START_RESTORE) {
+		/* A device state alone says neither what machine it is of nor
+		 * that it was stopped (start.c). */
+		option(&args, "-global", "migration.send-configuration=off");
+		flag(&args, "-S");
 		option(&args, "-incoming", "defer");
 	} else {
 		option(&args, "-kernel", "/bawn/kernel");

@@ -267,18 +267,19 @@ int qmp_send(struct qmp *qmp, const char *command, json_t *arguments,
 	return 0;
 }
 
-int qmp_send_fd(struct qmp *qmp, const char *name, int fd,
-		qmp_answer_fn *on_answer, struct error *err)
+int qmp_send_fd(struct qmp *qmp, unsigned set, int fd, qmp_answer_fn *on_answer,
+		struct error *err)
 {
 	size_t at = qmp->out.len;
 	AUTO_CLOSE int copy = fcntl(fd, F_DUPFD_CLOEXEC, 0);
 
 	if (copy < 0)
-		return error_set(err, errno, "monitor: getfd");
+		return error_set(err, errno, "monitor: add-fd");
 	if (qmp->send_fd >= 0)
-		return error_set(err, EAGAIN, "monitor: getfd");
-	if (queue_command(qmp, "getfd", json_pack("{s:s}", "fdname", name),
-			  on_answer, err) < 0)
+		return error_set(err, EAGAIN, "monitor: add-fd");
+	if (queue_command(qmp, "add-fd",
+			  json_pack("{s:i}", "fdset-id", (int)set), on_answer,
+			  err) < 0)
 		return -1;
 	qmp->send_fd = TAKE_FD(copy);
 	qmp->fd_at = at;

@@ -18,6 +18,11 @@ struct error;
 struct qmp_reply;
 
 #define QMP_PENDING_MAX 16
+/* Sets of descriptors that no disk of the start has (qemu_argv.c). */
+#define QMP_SET_STATE 1000
+#define QMP_SET_STATE_TEXT "1000"
+#define QMP_SET_DISK 1001
+#define QMP_SET_DISK_TEXT "1001"
 
 /* reply is NULL when the monitor was lost before an answer came. */
 typedef void qmp_answer_fn(void *ctx, const struct qmp_reply *reply);
@@ -58,6 +63,7 @@ bool qmp_is_open(const struct qmp *qmp);
 /* arguments may be NULL; the reference is taken. */
 int qmp_send(struct qmp *qmp, const char *command, json_t *arguments,
 	     qmp_answer_fn *on_answer, struct error *err);
-/* getfd: hands a duplicate of fd to QEMU under that name. */
-int qmp_send_fd(struct qmp *qmp, const char *name, int fd,
-		qmp_answer_fn *on_answer, struct error *err);
+/* add-fd: QEMU gets a duplicate of fd as /dev/fdset/SET, good for such opens
+ * as the descriptor's own mode allows. */
+int qmp_send_fd(struct qmp *qmp, unsigned set, int fd, qmp_answer_fn *on_answer,
+		struct error *err);

@@ -24,6 +24,7 @@ enum waits_for {
 	WAITS_FOR_START,   /* `exec`, until the guest has started it */
 	WAITS_FOR_GONE,    /* `stop` */
 	WAITS_FOR_STATS,
+	WAITS_FOR_SAVED, /* `checkpoint` */
 };
 
 enum {
@@ -232,6 +233,7 @@ static void handle_stop(struct client *client, json_t *json)
 	struct sandbox *sandbox = sandbox_of(client);
 	json_int_t timeout_ms = STOP_TIMEOUT_MS;
 	int power_off = 1;
+	struct error err;
 	const char *op;
 
 	if (json_unpack(json, "{s:s, s?b, s?I !}", "op", &op, "power_off",
@@ -241,7 +243,38 @@ static void handle_stop(struct client *client, json_t *json)
 		return;
 	}
 	client->waits_for = WAITS_FOR_GONE;
-	sandbox_stop(sandbox, (uint64_t)timeout_ms);
+	/* Only what runs has a memory that is worth keeping. */
+	if (power_off || sandbox->spec->remove_at_end ||
+	    sandbox->life != SANDBOX_RUNNING)
+		sandbox_stop(sandbox, (uint64_t)timeout_ms);
+	else if (saving_begin(sandbox, SAVING_SUSPEND, &err) < 0)
+		refuse(client, err.code, err.text);
+}
+
+static void handle_checkpoint(struct client *client, json_t *json)
+{
+	struct error err;
+
+	if (!no_other_keys(client, json))
+		return;
+	client->waits_for = WAITS_FOR_SAVED;
+	if (saving_begin(sandbox_of(client), SAVING_CHECKPOINT, &err) < 0)
+		refuse(client, err.code, err.text);
+}
+
+void requests_saved(struct sandbox *sandbox, const char *why)
+{
+	LIST_FOR_EACH(node, &sandbox->clients.all) {
+		struct client *client = LIST_ENTRY(node, struct client, link);
+		bool waits = client->waits_for == WAITS_FOR_SAVED ||
+			     (why && client->waits_for == WAITS_FOR_GONE &&
+			      sandbox->life == SANDBOX_RUNNING);
+
+		if (waits && why)
+			refuse(client, EIO, why);
+		else if (waits)
+			client_answer(client, requests_saved_json(sandbox));
+	}
 }
 
 static void handle_stats(struct client *client, json_t *json)
@@ -320,7 +353,7 @@ static const struct {
 	{ "status", handle_status }, { "wait", handle_wait },
 	{ "exec", handle_exec },     { "attach", handle_attach },
 	{ "kill", handle_kill },     { "stop", handle_stop },
-	{ "stats", handle_stats },
+	{ "stats", handle_stats },   { "checkpoint", handle_checkpoint },
 };
 
 static void on_request(struct client *client, json_t *json)

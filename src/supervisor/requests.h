@@ -23,4 +23,6 @@ void requests_life_changed(struct sandbox *sandbox);
 void requests_session_started(struct sandbox *sandbox, struct session *session,
 			      struct client *opener,
 			      const struct message_session_started *reply);
+/* A snapshot was taken; or why not. */
+void requests_saved(struct sandbox *sandbox, const char *why);
 void requests_stats_arrived(struct sandbox *sandbox);

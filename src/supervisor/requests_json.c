@@ -134,6 +134,18 @@ json_t *requests_stats_json(const struct message_stats *stats)
 	return answer;
 }
 
+json_t *requests_saved_json(const struct sandbox *sandbox)
+{
+	char marker[2 * MUX_MARKER_BYTES + 1];
+	json_t *answer = control_ok();
+
+	text_hex(sandbox->marker, sizeof(sandbox->marker), marker);
+	json_object_set_new(answer, "marker", json_string(marker));
+	json_object_set_new(answer, "pause_ms",
+			    json_real(sandbox->saving.pause_ms));
+	return answer;
+}
+
 json_t *requests_image_json(const struct sandbox *sandbox)
 {
 	char marker[2 * MUX_MARKER_BYTES + 1];

@@ -61,6 +61,8 @@ static enum sandbox_status status_of(const struct sandbox *sandbox)
 	case SANDBOX_PAUSED:
 		return SANDBOX_STATUS_PAUSED;
 	case SANDBOX_GONE:
+		if (sandbox->suspended)
+			return SANDBOX_STATUS_SUSPENDED;
 		return sandbox->failed ? SANDBOX_STATUS_FAILED
 				       : SANDBOX_STATUS_STOPPED;
 	default:
@@ -106,7 +108,9 @@ static void set_life(struct sandbox *sandbox, enum sandbox_life life)
 
 bool sandbox_accepts_sessions(const struct sandbox *sandbox)
 {
-	if (sandbox->spec->goal == START_MAKE_WARM)
+	/* What was sent now would be part of a snapshot, or lost. */
+	if (sandbox->spec->goal == START_MAKE_WARM ||
+	    (saving_is_busy(sandbox) && sandbox->saving.step < SAVING_REST))
 		return false;
 	return sandbox->life == SANDBOX_RUNNING ||
 	       sandbox->life == SANDBOX_PAUSED ||
@@ -209,6 +213,8 @@ void sandbox_stop(struct sandbox *sandbox, uint64_t timeout_ms)
 			timer_start(sandbox->loop, &sandbox->stop_timer, 0);
 		return;
 	}
+	/* A guest that stands still could not be asked to end. */
+	saving_give_up(sandbox);
 	timer_stop(&sandbox->boot_timer);
 	timer_stop(&sandbox->space_timer);
 	sandbox->reason[0] = '\0';
@@ -221,6 +227,14 @@ void sandbox_stop(struct sandbox *sandbox, uint64_t timeout_ms)
 			awake && timeout_ms ? STOP_ASK_GUEST : STOP_ASK_QEMU;
 	next_stop_step(sandbox, timeout_ms);
 	requests_life_changed(sandbox);
+}
+
+void sandbox_quit(struct sandbox *sandbox)
+{
+	sandbox->reason[0] = '\0';
+	set_life(sandbox, SANDBOX_STOPPING);
+	sandbox->stop_step = STOP_ASK_QEMU;
+	next_stop_step(sandbox, 0);
 }
 
 void sandbox_lacks(struct sandbox *sandbox, const char *text)
@@ -339,11 +353,13 @@ void sandbox_gone(struct sandbox *sandbox, int status)
 		keep_image(sandbox);
 	else if (!asked && !sandbox->failed)
 		explain_exit(sandbox, status);
+	sandbox->suspended = saving_on_gone(sandbox);
 	set_life(sandbox, SANDBOX_GONE);
 	sandbox->gone_ms = loop_now_ms();
 	clients_stop_listening(&sandbox->clients);
-	sessions_lost(&sandbox->sessions, sandbox->reason[0]
-						  ? sandbox->reason
+	sessions_lost(&sandbox->sessions, sandbox->reason[0] ? sandbox->reason
+					  : sandbox->suspended
+						  ? "the sandbox was suspended"
 						  : "the sandbox was stopped");
 	if (sandbox->spec->remove_at_end &&
 	    ftruncate(sandbox->files->qemu.disks[0], 0) < 0)
@@ -351,7 +367,10 @@ void sandbox_gone(struct sandbox *sandbox, int status)
 	save_state(sandbox);
 	if (!making)
 		unlinkat(sandbox->files->folder, "control.sock", 0);
-	sandbox_event(sandbox, sandbox->failed ? "failed" : "stopped",
+	sandbox_event(sandbox,
+		      sandbox->suspended ? "suspended"
+		      : sandbox->failed  ? "failed"
+					 : "stopped",
 		      sandbox->reason[0]
 			      ? json_pack("{s:s}", "reason", sandbox->reason)
 			      : NULL);
@@ -375,6 +394,7 @@ void sandbox_begin(struct sandbox *sandbox)
 					       .on_fire = on_space_timer };
 	sandbox->flush_timer = (struct timer){ .name = "last words",
 					       .on_fire = on_flush_timer };
+	saving_init(sandbox);
 	set_life(sandbox, SANDBOX_STARTING);
 	start_begin(sandbox);
 	/* After the first bytes to QEMU, which it needs to go on. */

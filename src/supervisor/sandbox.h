@@ -22,6 +22,7 @@
 #include "supervisor/phases.h"
 #include "supervisor/qemu.h"
 #include "supervisor/qmp.h"
+#include "supervisor/saving.h"
 #include "supervisor/session.h"
 
 struct error;
@@ -69,8 +70,10 @@ struct sandbox {
 	struct console console;
 	struct sessions sessions;
 	struct clients clients;
+	struct saving saving;
 
 	uint8_t marker[MUX_MARKER_BYTES]; /* of this or the next epoch */
+	bool suspended;                   /* GONE, and its memory is kept */
 	bool image_written;               /* MAKE_WARM: state is complete */
 	bool image_made;                  /* … and safe on the disk */
 	struct message_stats stats;

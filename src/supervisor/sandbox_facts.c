@@ -59,6 +59,8 @@ static void on_qmp_event(void *ctx, const struct qmp_reply *event)
 		{ "MIGRATION", start_on_migration },
 		{ "BLOCK_IO_ERROR", on_block_error },
 		{ "SHUTDOWN", on_shutdown },
+		{ "BLOCK_JOB_COMPLETED", saving_on_job },
+		{ "BLOCK_JOB_CANCELLED", saving_on_job },
 	};
 	struct sandbox *sandbox = ctx;
 
@@ -219,6 +221,11 @@ static void on_launcher_end(void *ctx)
 		sandbox_fail(sandbox, "bawn-launch was killed");
 }
 
+static void on_launcher_frozen(void *ctx)
+{
+	saving_on_frozen(ctx);
+}
+
 static void arm_clock(struct sandbox *sandbox)
 {
 	struct itimerspec when = { 0 };
@@ -239,7 +246,7 @@ static void on_clock(struct source *source, uint32_t events)
 
 	if (read(source->fd, &count, sizeof(count)) < 0 && errno != ECANCELED)
 		return;
-	if (sandbox->life == SANDBOX_RUNNING)
+	if (sandbox->life == SANDBOX_RUNNING && !saving_is_busy(sandbox))
 		start_send_wake(sandbox);
 	arm_clock(sandbox);
 }
@@ -267,6 +274,7 @@ int sandbox_open(struct sandbox *sandbox, struct error *err)
 	sandbox->launcher.on_failed = on_launcher_failed;
 	sandbox->launcher.on_lacks = on_launcher_lacks;
 	sandbox->launcher.on_end = on_launcher_end;
+	sandbox->launcher.on_frozen = on_launcher_frozen;
 	sandbox->launcher.ctx = sandbox;
 	sessions_init(&sandbox->sessions, loop, &sandbox->guest, &sessions_ops,
 		      sandbox);
@@ -299,6 +307,7 @@ void sandbox_close(struct sandbox *sandbox)
 	timer_stop(&sandbox->stop_timer);
 	timer_stop(&sandbox->space_timer);
 	timer_stop(&sandbox->flush_timer);
+	saving_release(sandbox);
 	qemu_release(&sandbox->qemu);
 	/* Last: from then on others clean up. */
 	launcher_close(&sandbox->launcher);

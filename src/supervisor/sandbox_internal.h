@@ -8,5 +8,7 @@ struct sandbox;
 
 /* NEW -> STARTING */
 void sandbox_begin(struct sandbox *sandbox);
+/* All is saved: QEMU ends. */
+void sandbox_quit(struct sandbox *sandbox);
 /* QEMU closed a channel: its exit must follow soon. */
 void sandbox_channels_closed(struct sandbox *sandbox);

@@ -142,12 +142,13 @@ static void on_kill_timer(struct timer *timer)
 }
 
 static struct session *session_new(struct sessions *sessions,
-				   const struct session_request *request)
+				   const struct session_request *request,
+				   uint32_t id)
 {
 	struct session *session = xcalloc(1, sizeof(*session));
 
 	session->sessions = sessions;
-	session->id = sessions->next_id++;
+	session->id = id;
 	session->argv = json_incref(request->argv);
 	session->tty = request->tty;
 	session->main = request->main;
@@ -167,11 +168,26 @@ static struct session *session_new(struct sessions *sessions,
 	return session;
 }
 
+struct session *session_add(struct sessions *sessions,
+			    const struct session_request *request, uint32_t id)
+{
+	struct session *session = session_new(sessions, request, id);
+	struct mux *mux = &sessions->guest->mux;
+
+	session->stdio = mux_stream_open(mux, sessions->next_stream++, session);
+	if (!session->tty)
+		session->errors =
+			mux_stream_open(mux, sessions->next_stream++, session);
+	if (session->stdio && (session->tty || session->errors))
+		return session;
+	session_free(session);
+	return NULL;
+}
+
 int session_start(struct sessions *sessions,
 		  const struct session_request *request, struct client *opener,
 		  struct error *err)
 {
-	struct mux *mux = &sessions->guest->mux;
 	struct session *session;
 
 	if (request->main && sessions_main(sessions))
@@ -180,18 +196,12 @@ int session_start(struct sessions *sessions,
 	if (sessions->count >= SESSIONS_MAX)
 		return error_set(err, EAGAIN, "%u sessions are open already",
 				 sessions->count);
-	session = session_new(sessions, request);
+	session = session_add(sessions, request, sessions->next_id++);
+	if (!session)
+		return error_set(err, EAGAIN, "no stream is free");
 	session->opener = opener;
 	if (opener)
 		opener->session = session;
-	session->stdio = mux_stream_open(mux, sessions->next_stream++, session);
-	if (!session->tty)
-		session->errors =
-			mux_stream_open(mux, sessions->next_stream++, session);
-	if (!session->stdio || (!session->tty && !session->errors)) {
-		session_free(session);
-		return error_set(err, EAGAIN, "no stream is free");
-	}
 	if (send_start(session, request, err) < 0) {
 		session_free(session);
 		return -1;

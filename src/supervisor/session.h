@@ -79,6 +79,10 @@ struct sessions {
 void sessions_init(struct sessions *sessions, struct loop *loop,
 		   struct guest_link *guest, const struct sessions_ops *ops,
 		   void *ctx);
+/* For snapshot.json, and back: the guest has them, their clients are gone.
+ * text may be NULL; what is wrong in it is left out. */
+json_t *session_save(const struct session *session);
+void sessions_restore(struct sessions *sessions, const char *text);
 /* The machine is gone: every client learns why, every session is freed. */
 void sessions_lost(struct sessions *sessions, const char *why);
 /* The live main session or NULL. */

@@ -15,3 +15,8 @@ void session_unlink(struct session *session, struct client *client);
 void session_on_stall(struct timer *timer);
 /* The timer of an output that took more than its turn. */
 void session_on_turn(struct timer *timer);
+
+/* A session with open streams, of which the guest knows nothing yet; NULL when
+ * no stream is free. */
+struct session *session_add(struct sessions *sessions,
+			    const struct session_request *request, uint32_t id);

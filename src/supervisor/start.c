@@ -8,13 +8,18 @@
  */
 #include "supervisor/start.h"
 
+#include <errno.h>
+#include <fcntl.h>
 #include <string.h>
 #include <sys/random.h>
 #include <time.h>
+#include <unistd.h>
 
 #include "base/error.h"
 #include "base/log.h"
+#include "base/own.h"
 #include "base/text.h"
+#include "state/snapshot.h"
 #include "supervisor/qmp_reply.h"
 #include "supervisor/requests.h"
 #include "supervisor/sandbox.h"
@@ -36,12 +41,13 @@ static void ask(struct sandbox *sandbox, const char *command, json_t *arguments)
 		sandbox_fail(sandbox, "%s", err.text);
 }
 
-static void set_capabilities(struct sandbox *sandbox)
+/* Its end is told by an event. */
+static void load_state(struct sandbox *sandbox, const char *uri)
 {
 	ask(sandbox, "migrate-set-capabilities",
-	    json_pack("{s:[{s:s,s:b},{s:s,s:b}]}", "capabilities", "capability",
-		      "x-ignore-shared", "state", 1, "capability", "events",
+	    json_pack("{s:[{s:s,s:b}]}", "capabilities", "capability", "events",
 		      "state", 1));
+	ask(sandbox, "migrate-incoming", json_pack("{s:s}", "uri", uri));
 }
 
 void start_send_wake(struct sandbox *sandbox)
@@ -65,6 +71,7 @@ void start_send_wake(struct sandbox *sandbox)
 	wake->hostname = sandbox->spec->name;
 	wake->shares = sandbox->spec->shares;
 	wake->authority = sandbox->spec->authority;
+	wake->git = sandbox->spec->git;
 	clock_gettime(CLOCK_REALTIME, &now);
 	wake->wall_clock_ns =
 		(uint64_t)now.tv_sec * 1000000000ull + (uint64_t)now.tv_nsec;
@@ -84,8 +91,7 @@ static void begin_restore(struct sandbox *sandbox)
 		return;
 	}
 	text_format(uri, sizeof(uri), "fd:%d", QEMU_FD_STATE);
-	set_capabilities(sandbox);
-	ask(sandbox, "migrate-incoming", json_pack("{s:s}", "uri", uri));
+	load_state(sandbox, uri);
 	guest_link_restart(&sandbox->guest, sandbox->marker);
 }
 
@@ -97,22 +103,46 @@ void start_begin(struct sandbox *sandbox)
 		    sandbox->spec->boot_timeout_ms);
 }
 
+static void on_written(void *ctx, const struct qmp_reply *reply)
+{
+	struct sandbox *sandbox = ctx;
+
+	must_succeed(ctx, reply);
+	if (!reply || reply->kind == QMP_ERROR)
+		return;
+	phases_end(&sandbox->phases, "save");
+	sandbox->image_written = true;
+	ask(sandbox, "quit", NULL);
+}
+
+/*
+ * The state of all devices and no RAM: that is in its file already. An
+ * ordinary migration would list RAM blocks, also the window's, and refuse to
+ * load because that one has no place before its device has. In spite of its
+ * name the command has nothing to do with Xen. Not live: the disks stay ours.
+ */
+static void save_state(struct sandbox *sandbox)
+{
+	json_t *arguments =
+		json_pack("{s:s, s:b}", "filename",
+			  "/dev/fdset/" QMP_SET_STATE_TEXT, "live", 0);
+	struct error err;
+
+	if (qmp_send_fd(&sandbox->qmp, QMP_SET_STATE,
+			sandbox->files->qemu.device_state, must_succeed,
+			&err) < 0 ||
+	    qmp_send(&sandbox->qmp, "xen-save-devices-state", arguments,
+		     on_written, &err) < 0)
+		sandbox_fail(sandbox, "%s", err.text);
+}
+
 /* One write for all: QEMU takes them one after the other. */
 static void write_image(struct sandbox *sandbox)
 {
-	struct error err;
-
 	guest_link_freeze(&sandbox->guest);
 	phases_end(&sandbox->phases, "prepare");
 	ask(sandbox, "stop", NULL);
-	set_capabilities(sandbox);
-	if (qmp_send_fd(&sandbox->qmp, "state",
-			sandbox->files->qemu.device_state, must_succeed,
-			&err) < 0) {
-		sandbox_fail(sandbox, "%s", err.text);
-		return;
-	}
-	ask(sandbox, "migrate", json_pack("{s:s}", "uri", "fd:state"));
+	save_state(sandbox);
 }
 
 static void send_prepare(struct sandbox *sandbox)
@@ -125,6 +155,7 @@ static void send_prepare(struct sandbox *sandbox)
 		sandbox_fail(sandbox, "no entropy");
 		return;
 	}
+	sandbox->marker[0] |= MUX_MARKER_BIT;
 	memcpy(message.prepare.marker, sandbox->marker,
 	       sizeof(sandbox->marker));
 	if (guest_link_send(&sandbox->guest, &message, &err) < 0)
@@ -198,7 +229,7 @@ void start_on_message(struct sandbox *sandbox, const struct message *message)
 		 sandbox->guest_awake && !sandbox->guest.frozen)
 		write_image(sandbox);
 	else
-		guest_link_blame(&sandbox->guest, "an unexpected PREPARED");
+		saving_on_prepared(sandbox);
 }
 
 void start_on_marker(struct sandbox *sandbox)
@@ -206,36 +237,52 @@ void start_on_marker(struct sandbox *sandbox)
 	phases_end(&sandbox->phases, "marker");
 }
 
+/*
+ * From here on disk and memory move on together: this snapshot must never be
+ * loaded again, not even after a power cut. RAM stays, without a name.
+ */
+static int forget_snapshot(struct sandbox *sandbox, struct error *err)
+{
+	int machine = sandbox->files->folder;
+	AUTO_CLOSE int folder =
+		openat(machine, SNAPSHOT_SUSPENDED,
+		       O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+
+	if (folder < 0 || unlinkat(folder, SNAPSHOT_FILE, 0) < 0 ||
+	    fsync(folder) < 0)
+		return error_set(err, errno, "the suspended state");
+	unlinkat(folder, SNAPSHOT_RAM, 0);
+	unlinkat(folder, SNAPSHOT_STATE, 0);
+	unlinkat(machine, SNAPSHOT_SUSPENDED, AT_REMOVEDIR);
+	return 0;
+}
+
 static void on_loaded(struct sandbox *sandbox)
 {
+	struct error err;
+
 	phases_end(&sandbox->phases, "load");
+	if (sandbox->spec->consume && forget_snapshot(sandbox, &err) < 0) {
+		sandbox_fail(sandbox, "%s", err.text);
+		return;
+	}
 	/* The machine was stopped when it was saved, and comes back so. */
 	ask(sandbox, "cont", NULL);
 	/* Now and not earlier, so that the clock in it is the right one. */
 	sandbox->greeted = true;
 	start_send_wake(sandbox);
+	sessions_restore(&sandbox->sessions, sandbox->spec->sessions);
 	requests_life_changed(sandbox);
-}
-
-static void on_written(struct sandbox *sandbox)
-{
-	phases_end(&sandbox->phases, "save");
-	sandbox->image_written = true;
-	ask(sandbox, "quit", NULL);
 }
 
 void start_on_migration(struct sandbox *sandbox, const struct qmp_reply *event)
 {
 	const char *status = qmp_reply_string(event, "status");
-	bool making = sandbox->spec->goal == START_MAKE_WARM;
 
 	if (strcmp(status, "failed") == 0)
-		sandbox_fail(sandbox, "QEMU could not %s the machine's state",
-			     making ? "write" : "load");
-	else if (strcmp(status, "completed") != 0)
-		return;
-	else if (making)
-		on_written(sandbox);
-	else if (sandbox->life == SANDBOX_STARTING && !sandbox->greeted)
+		sandbox_fail(sandbox,
+			     "QEMU could not load the machine's state");
+	else if (strcmp(status, "completed") == 0 &&
+		 sandbox->life == SANDBOX_STARTING && !sandbox->greeted)
 		on_loaded(sandbox);
 }

@@ -25,23 +25,29 @@ def run(*argv, **kwargs):
 
 
 def files(folder):
-    """A web server for a folder; a path that is a folder is its index."""
+    """A web server for a folder."""
     def speak(connection):
         while True:
             head = read_head(connection)
             if not head:
                 return
-            path = f"{folder}/{head.split()[1].split('?')[0].strip('/')}"
-            if os.path.isdir(path):
-                path += "/index.html"
-            status, body = b"404 Not Found", b"none\n"
-            if os.path.isfile(path):
-                with open(path, "rb") as file:
-                    status, body = b"200 OK", file.read()
-            kind = b"application/json" if path.endswith(".json") else b"text/html"
-            connection.sendall(b"HTTP/1.1 %s\r\nContent-Type: %s\r\nContent-Length: %d\r\n\r\n"
-                               % (status, kind, len(body)) + body)
+            status, kind, body = find(folder, head.split()[1])
+            connection.sendall(b"HTTP/1.1 %s\r\n%sContent-Length: %d\r\n\r\n"
+                               % (status.encode(), kind, len(body)) + body)
     return speak
+
+
+def find(folder, target):
+    """Status, header and body for a path in it; a folder is its index."""
+    path = f"{folder}/{target.split('?')[0].strip('/')}"
+    if os.path.isdir(path):
+        path += "/index.html"
+    kind = b"Content-Type: %s\r\n" % (b"application/json" if path.endswith(".json")
+                                      else b"text/html")
+    if not os.path.isfile(path):
+        return "404 Not Found", kind, b"none\n"
+    with open(path, "rb") as file:
+        return "200 OK", kind, file.read()
 
 
 def write(path, data):
@@ -51,14 +57,14 @@ def write(path, data):
 
 
 def make_git(folder):
-    """A bare repository, also for who can fetch files alone."""
+    """A bare repository that may be pushed to."""
     work = f"{folder}/work"
     run("git", "init", "-q", "-b", "main", work)
     write(f"{work}/hello", "hello from git\n")
     run("git", "-C", work, "add", ".")
     run("git", "-C", work, "-c", "user.name=t", "-c", "user.email=t@t.test", "commit", "-qm", "one")
     run("git", "clone", "-q", "--bare", work, f"{folder}/repo.git")
-    run("git", "-C", f"{folder}/repo.git", "update-server-info")
+    run("git", "-C", f"{folder}/repo.git", "config", "http.receivepack", "true")
     shutil.rmtree(work)
 
 

@@ -142,7 +142,7 @@ def test_requests_are_decided_one_by_one(net, base, host):
     curl = ("exec", base, "curl", "-sS", "--max-time", "60")
     two = net(*curl, "https://good.test/open/b", "https://good.test/closed/c").out
     assert two.startswith("inside TLS good.test /open/b\nbawn: good.test is blocked")
-    assert f"bawn policy allow {base} 'good.test'" in two
+    assert f"bawn policy allow {base} 'GET good.test/closed/c'" in two
     upload = net(*curl, "-d", "all my files", "https://good.test/open/d").out
     assert "is blocked" in upload
     assert not any("/closed" in head or "POST" in head for head in host.seen)

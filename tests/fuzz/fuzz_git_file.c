@@ -4,6 +4,7 @@
  */
 #include "cli/git_config.h"
 #include "cli/git_file.h"
+#include "cli/git_repos.h"
 
 #include <string.h>
 
@@ -14,6 +15,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	const char *text = (const char *)data, *at = text;
 	struct git_setting setting = { .key = "" };
 	char *line = git_file_line(text, size, "gitdir: ");
+	json_t *repos = json_array();
 	char *tree = git_file_worktree(text, size);
 
 	FUZZ_CHECK(!line || (*line && !strchr(line, '\n')));
@@ -25,6 +27,9 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		git_config_is_path(&setting);
 		git_config_is_command(&setting);
 	}
+	git_repos_add(text, size, repos);
+	FUZZ_CHECK(json_array_size(repos) <= GIT_REPOS_MAX);
+	json_decref(repos);
 	free(line);
 	free(tree);
 	return 0;

@@ -48,6 +48,7 @@ static const struct golden {
 	{ "session_signal", MESSAGE, MESSAGE_SESSION_SIGNAL },
 	{ "session_resize", MESSAGE, MESSAGE_SESSION_RESIZE },
 	{ "session_kill", MESSAGE, MESSAGE_SESSION_KILL },
+	{ "session_attach", MESSAGE, MESSAGE_SESSION_ATTACH },
 	{ "session_exited", MESSAGE, MESSAGE_SESSION_EXITED },
 	{ "prepare", MESSAGE, MESSAGE_PREPARE },
 	{ "prepared", MESSAGE, MESSAGE_PREPARED },
@@ -267,6 +268,7 @@ static void fields_are_where_the_protocol_says(void)
 	CHECK(!strcmp(message.wake.hostname, "box"));
 	CHECK(message.wake.shares == 2);
 	CHECK(!strcmp(message.wake.authority, "PEM"));
+	CHECK(!strcmp(message.wake.git, "GIT"));
 
 	REQUIRE(!read_golden("awake", &awake));
 	REQUIRE(!message_decode(awake.data, awake.len, &message));

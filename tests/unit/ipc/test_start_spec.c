@@ -39,6 +39,7 @@ static struct start_spec restore_spec(void)
 		.shares = 2,
 		.net = "{\"policy\":[]}",
 		.authority = "PEM\n",
+		.git = "[user]\n",
 	};
 }
 
@@ -62,6 +63,7 @@ static void a_spec_comes_back_as_it_was(void)
 	CHECK(!again.remove_at_end && again.agent_once);
 	CHECK(!strcmp(again.net, "{\"policy\":[]}"));
 	CHECK(!strcmp(again.authority, "PEM\n"));
+	CHECK(!strcmp(again.git, "[user]\n"));
 	CHECK(!strcmp(again.files, spec.files) && again.shares == 2);
 	start_spec_release(&again);
 	CHECK(!again.name && again.disk_count == 0);
@@ -99,7 +101,7 @@ static void missing_and_unknown_keys_are_refused(void)
 
 	json_object_foreach(object, key, value)
 		CHECK(decode_with(key, NULL) == -1);
-	CHECK(json_object_size(object) == 27);
+	CHECK(json_object_size(object) == 31);
 	json_decref(object);
 	CHECK(decode_with("extra", json_null()) == -1);
 	CHECK(decode_with("cpus", json_integer(4)) == 0);

@@ -105,18 +105,18 @@ static void base64_has_one_spelling(void)
 {
 	char out[8];
 
-	CHECK(base64_decode("", 0, out, 0) == 0);
-	CHECK(base64_decode("YQ==", 4, out, 8) == 1 && out[0] == 'a');
-	CHECK(base64_decode("YQ", 2, out, 8) == 1);
-	CHECK(base64_decode("YWI=", 4, out, 8) == 2);
-	CHECK(base64_decode("YWJj", 4, out, 8) == 3);
-	CHECK(base64_decode("YWJj", 4, out, 2) < 0);
-	CHECK(base64_decode("YR==", 4, out, 8) < 0);
-	CHECK(base64_decode("Y", 1, out, 8) < 0);
-	CHECK(base64_decode("Y===", 4, out, 8) < 0);
-	CHECK(base64_decode("YQ=", 3, out, 8) < 0);
-	CHECK(base64_decode("Y Q=", 4, out, 8) < 0);
-	CHECK(base64_decode("Y\0Q=", 4, out, 8) < 0);
+	CHECK(base64_read("", 0, out, 0) == 0);
+	CHECK(base64_read("YQ==", 4, out, 8) == 1 && out[0] == 'a');
+	CHECK(base64_read("YQ", 2, out, 8) == 1);
+	CHECK(base64_read("YWI=", 4, out, 8) == 2);
+	CHECK(base64_read("YWJj", 4, out, 8) == 3);
+	CHECK(base64_read("YWJj", 4, out, 2) < 0);
+	CHECK(base64_read("YR==", 4, out, 8) < 0);
+	CHECK(base64_read("Y", 1, out, 8) < 0);
+	CHECK(base64_read("Y===", 4, out, 8) < 0);
+	CHECK(base64_read("YQ=", 3, out, 8) < 0);
+	CHECK(base64_read("Y Q=", 4, out, 8) < 0);
+	CHECK(base64_read("Y\0Q=", 4, out, 8) < 0);
 }
 
 int main(void)

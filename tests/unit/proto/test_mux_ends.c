@@ -184,6 +184,34 @@ static void a_marker_in_two_parts_with_other_bytes_between_is_none(void)
 	mux_release(&seen.mux);
 }
 
+/* A snapshot was taken: the one machine goes on, the other is restored. */
+static void a_watched_marker_comes_in_the_place_of_a_frame(void)
+{
+	uint8_t watched[MUX_MARKER_BYTES];
+	struct seen seen;
+	struct error err;
+
+	memcpy(watched, marker, sizeof(watched));
+	watched[0] |= MUX_MARKER_BIT;
+	for (size_t cut = 0; cut <= MUX_MARKER_BYTES; cut++) {
+		struct mux_stream *stream;
+
+		start(&seen);
+		stream = mux_stream_open(&seen.mux, 1, NULL);
+		mux_watch_marker(&seen.mux, watched);
+		CHECK(input(&seen, FRAME_DATA, 1, "goes on", 7) == 0);
+		CHECK(!stream->closed && stream->in.len == 7);
+		CHECK(!mux_input(&seen.mux, watched, cut, &err));
+		CHECK(stream->closed == (cut > 0));
+		CHECK(!mux_input(&seen.mux, watched + cut,
+				 MUX_MARKER_BYTES - cut, &err));
+		CHECK(seen.markers == 1 && stream->closed);
+		CHECK(input(&seen, FRAME_MESSAGE, 0, "xy", 2) == 0);
+		CHECK(seen.messages == 1);
+		mux_release(&seen.mux);
+	}
+}
+
 static void expecting_a_marker_ends_the_old_epoch(void)
 {
 	struct seen seen;
@@ -287,6 +315,7 @@ int main(void)
 	RUN(a_message_may_ask_for_the_marker);
 	RUN(the_marker_is_found_behind_parts_of_itself);
 	RUN(a_marker_in_two_parts_with_other_bytes_between_is_none);
+	RUN(a_watched_marker_comes_in_the_place_of_a_frame);
 	RUN(expecting_a_marker_ends_the_old_epoch);
 	RUN(a_marker_cuts_what_was_half_sent);
 	RUN(a_callback_may_release_everything);

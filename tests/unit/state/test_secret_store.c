@@ -187,6 +187,40 @@ static void the_nearest_scope_wins(void)
 		      json_object_get(json_array_get(list, 0), "paths")) == 1);
 }
 
+static size_t paths_of(const char *store, const json_t *services)
+{
+	AUTO(json) json_t *own = parse(store);
+	AUTO(json) json_t *list = NULL;
+
+	if (!own)
+		return 0;
+	list = secret_bindings_make(services, NULL, own, NULL);
+	return json_array_size(
+		json_object_get(json_array_get(list, 0), "paths"));
+}
+
+#define REPOS(secret, repos)                           \
+	"{\"version\": 1, \"secrets\": [" secret "], " \
+	"\"placeholders\": {}, \"repos\": " repos "}"
+
+static void who_names_no_repository_means_those_of_the_workspace(void)
+{
+	AUTO(json)
+	json_t *services =
+		services_parse(service_text, strlen(service_text), NULL);
+
+	CHECK(paths_of(REPOS(SECRET("a", "\"value\": \"v\""),
+			     "[\"o/n\", \"o/m\"]"),
+		       services) == 3);
+	CHECK(paths_of(REPOS(SECRET("a", "\"value\": \"v\", "
+					 "\"repos\": [\"x/y\"]"),
+			     "[\"o/n\", \"o/m\"]"),
+		       services) == 2);
+	CHECK(!paths_of(REPOS(SECRET("a", "\"value\": \"v\""), "[\"o n\"]"),
+			services));
+	CHECK(!paths_of(REPOS(SECRET("a", "\"value\": \"v\""), "1"), services));
+}
+
 static void a_placeholder_is_made_once_and_looks_right(void)
 {
 	AUTO(json)
@@ -219,6 +253,7 @@ int main(void)
 	RUN(a_value_loses_the_line_feeds_at_its_end_alone);
 	RUN(a_file_is_ours_alone_or_not_read);
 	RUN(the_nearest_scope_wins);
+	RUN(who_names_no_repository_means_those_of_the_workspace);
 	RUN(a_placeholder_is_made_once_and_looks_right);
 	return DONE();
 }

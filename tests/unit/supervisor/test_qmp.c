@@ -121,11 +121,11 @@ static void a_descriptor_travels_with_its_command(void)
 
 	begin();
 	CHECK(read(peer, bytes, sizeof(bytes)) > 0); /* qmp_capabilities */
-	CHECK(qmp_send_fd(&qmp, "state", fd, NULL, &err) == 0);
+	CHECK(qmp_send_fd(&qmp, 77, fd, NULL, &err) == 0);
 	got = recvmsg(peer, &message, 0);
 	REQUIRE(got > 0);
 	bytes[got] = '\0';
-	CHECK(strstr(bytes, "getfd") && strstr(bytes, "state"));
+	CHECK(strstr(bytes, "add-fd") && strstr(bytes, "77"));
 	REQUIRE(CMSG_FIRSTHDR(&message));
 	CHECK(CMSG_FIRSTHDR(&message)->cmsg_type == SCM_RIGHTS);
 	close(*(int *)(void *)CMSG_DATA(CMSG_FIRSTHDR(&message)));

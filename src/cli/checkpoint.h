@@ -1,0 +1,71 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * checkpoint.h - states of a sandbox that it can go back to
+ *
+ * checkpoints/LABEL/ has the files of snapshot.h (a sandbox that was stopped
+ * has no memory: the disk alone), `nodes` as the launcher left it, and
+ * checkpoint.json. It is made as checkpoints/.tmp-… and renamed.
+ */
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+struct error;
+struct sandbox;
+struct store;
+
+#define CHECKPOINT_FOLDER "checkpoints"
+#define CHECKPOINT_FILE "checkpoint.json"
+#define CHECKPOINT_NODES "nodes"
+#define CHECKPOINT_SHARES "files.json" /* as the memory knows them */
+#define CHECKPOINT_LABEL_MAX 50
+#define CHECKPOINT_KEPT 10 /* more than so many: the oldest unnamed go */
+
+struct checkpoint {
+	char label[CHECKPOINT_LABEL_MAX + 1];
+	char parent[CHECKPOINT_LABEL_MAX + 1]; /* "": none */
+	char mark[CHECKPOINT_LABEL_MAX + 32];  /* of the undo journal, or "" */
+	bool memory;
+	bool automatic; /* nobody named it */
+	int64_t created;
+	uint64_t bytes; /* on the disk */
+};
+
+/* "origin" or "checkpoints/LABEL": 0. */
+int checkpoint_place_ok(const char *place);
+int checkpoint_label_check(const char *label, struct error *err);
+/* Puts the nodes of a snapshot where the launcher looks for them. */
+int checkpoint_give_nodes(const struct sandbox *sandbox, const char *place,
+			  struct error *err);
+
+/* What is there, oldest first; *list is malloc'd. */
+int checkpoint_list(const struct sandbox *sandbox, struct checkpoint **list,
+		    size_t *count, struct error *err);
+/* err->code ENOENT when there is none of that label. */
+int checkpoint_find(const struct sandbox *sandbox, const char *label,
+		    struct checkpoint *checkpoint, struct error *err);
+/* Its blocks come back when no fork uses them any more. */
+int checkpoint_remove(const struct sandbox *sandbox, const char *label,
+		      struct error *err);
+/* The label that the next one has as its parent. */
+int checkpoint_set_current(const struct sandbox *sandbox, const char *label,
+			   struct error *err);
+
+/*
+ * checkpoint_make.c: of a sandbox in any state; label may be NULL, which makes
+ * one up. The caller holds the sandbox's lock.
+ */
+struct checkpoint_made {
+	char label[CHECKPOINT_LABEL_MAX + 1];
+	double pause_ms; /* how long the machine stood; 0: it did not run */
+};
+int checkpoint_make(const struct sandbox *sandbox, const char *label,
+		    struct checkpoint_made *made, struct error *err);
+/*
+ * Disk and memory for the next start; the machine is gone and the caller holds
+ * the lock.
+ */
+int checkpoint_restore(const struct sandbox *sandbox,
+		       const struct checkpoint *checkpoint, struct error *err);

@@ -1,0 +1,393 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * checkpoint_make.c - taking a checkpoint, and putting one back
+ *
+ * A running machine is asked; what its supervisor wrote into machine/ is taken
+ * out of its reach and made read-only: forks will stand on it. A suspended one
+ * has its memory on the disk already; of a stopped one the disk is all.
+ */
+#include "cli/checkpoint.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <jansson.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/random.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/time.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "base/buffer.h"
+#include "base/error.h"
+#include "base/fileio.h"
+#include "base/log.h"
+#include "base/mem.h"
+#include "base/own.h"
+#include "base/text.h"
+#include "cli/mark.h"
+#include "cli/resume.h"
+#include "cli/store.h"
+#include "ipc/control.h"
+#include "provision/qcow2.h"
+#include "state/snapshot.h"
+
+#define ANSWER_SECONDS 600
+#define MARK "checkpoint:"
+
+AUTO_DEFINE(json, json_t *, json_decref)
+
+/* Folders of one that is being made. */
+struct making {
+	const struct sandbox *sandbox;
+	int machine;   /* owned: machine/ */
+	int parent;    /* owned: checkpoints/ */
+	int folder;    /* owned: the new one */
+	char name[32]; /* its temporary name in parent */
+	struct checkpoint record;
+	double pause_ms;
+};
+
+static void making_close(struct making *making)
+{
+	if (making->folder >= 0)
+		close(making->folder);
+	if (making->parent >= 0 && making->name[0])
+		fileio_remove_tree(making->parent, making->name, NULL);
+	if (making->parent >= 0)
+		close(making->parent);
+	if (making->machine >= 0)
+		close(making->machine);
+}
+AUTO_DEFINE(making, struct making *, making_close)
+
+static int open_dir(int parent, const char *name, struct error *err)
+{
+	int fd = openat(parent, name,
+			O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+
+	return fd < 0 ? error_set(err, errno, "%s", name) : fd;
+}
+
+static int making_open(struct making *making, struct error *err)
+{
+	int sandbox = making->sandbox->folder;
+
+	if (mkdirat(sandbox, CHECKPOINT_FOLDER, 0700) < 0 && errno != EEXIST)
+		return error_set(err, errno, CHECKPOINT_FOLDER);
+	making->machine = open_dir(sandbox, SANDBOX_MACHINE_FOLDER, err);
+	making->parent = open_dir(sandbox, CHECKPOINT_FOLDER, err);
+	if (making->machine < 0 || making->parent < 0)
+		return -1;
+	sandbox_temporary_name(making->name);
+	if (mkdirat(making->parent, making->name, 0700) < 0)
+		return error_set(err, errno, CHECKPOINT_FOLDER);
+	making->folder = open_dir(making->parent, making->name, err);
+	return making->folder < 0 ? -1 : 0;
+}
+
+/* Read-only, and nobody's but the user's: forks will share it. */
+static int seal(int folder, const char *name, struct error *err)
+{
+	AUTO_CLOSE int fd = openat(
+		folder, name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
+	struct stat st;
+
+	if (fd < 0 || fstat(fd, &st) < 0)
+		return error_set(err, errno, "%s", name);
+	if (!S_ISREG(st.st_mode))
+		return error_set(err, 0, "%s: not a file", name);
+	if ((st.st_uid != geteuid() && fchown(fd, geteuid(), getegid()) < 0) ||
+	    fchmod(fd, 0400) < 0)
+		return error_set(err, errno, "%s", name);
+	return 0;
+}
+
+/* An empty layer, which QEMU fills. */
+static int offer_folder(const struct making *making, struct error *err)
+{
+	const struct sandbox_record *record = &making->sandbox->record;
+	AUTO_CLOSE int folder = -1;
+	AUTO_CLOSE int disk = -1;
+
+	fileio_remove_tree(making->machine, SNAPSHOT_MAKING, NULL);
+	if (mkdirat(making->machine, SNAPSHOT_MAKING, 0700) < 0)
+		return error_set(err, errno, SNAPSHOT_MAKING);
+	folder = open_dir(making->machine, SNAPSHOT_MAKING, err);
+	if (folder < 0)
+		return -1;
+	disk = openat(folder, SNAPSHOT_DISK,
+		      O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
+	if (disk < 0)
+		return error_set(err, errno, SNAPSHOT_DISK);
+	if (qcow2_create(disk, record->disk_bytes, err) < 0)
+		return -1;
+	if (record->uid && (fchown(disk, record->uid, record->uid) < 0 ||
+			    fchown(folder, record->uid, record->uid) < 0))
+		return error_set(err, errno, SNAPSHOT_MAKING);
+	return 0;
+}
+
+static int ask(struct making *making, struct error *err)
+{
+	struct timeval limit = { .tv_sec = ANSWER_SECONDS };
+	int fd = control_connect(making->sandbox->folder, err);
+	struct control_client client;
+	AUTO(json) json_t *answer = NULL;
+
+	if (fd < 0)
+		return -1;
+	setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &limit, sizeof(limit));
+	control_client_init(&client, fd);
+	answer = control_call(&client, json_pack("{s:s}", "op", "checkpoint"),
+			      err);
+	control_client_release(&client);
+	if (!answer)
+		return -1;
+	making->pause_ms =
+		json_number_value(json_object_get(answer, "pause_ms"));
+	return 0;
+}
+
+/* Out of the supervisor's reach; no link is followed. */
+static int take_files(const struct making *making, struct error *err)
+{
+	static const char *const names[] = { SNAPSHOT_RAM, SNAPSHOT_STATE,
+					     SNAPSHOT_DISK, SNAPSHOT_FILE };
+	AUTO_CLOSE int from = open_dir(making->machine, SNAPSHOT_MAKING, err);
+
+	if (from < 0)
+		return -1;
+	for (size_t i = 0; i < ARRAY_SIZE(names); i++) {
+		if (renameat(from, names[i], making->folder, names[i]) < 0)
+			return error_set(err, errno, "%s", names[i]);
+		if (seal(making->folder, names[i], err) < 0)
+			return -1;
+	}
+	unlinkat(making->machine, SNAPSHOT_MAKING, AT_REMOVEDIR);
+	if (renameat(making->sandbox->folder, CHECKPOINT_NODES, making->folder,
+		     CHECKPOINT_NODES) < 0 &&
+	    errno != ENOENT)
+		return error_set(err, errno, CHECKPOINT_NODES);
+	return 0;
+}
+
+static int from_running(struct making *making, struct error *err)
+{
+	const struct sandbox_record *record = &making->sandbox->record;
+	struct error no_mark = { 0 };
+	char mark[sizeof(making->record.mark)];
+
+	text_format(mark, sizeof(mark), MARK "%s", making->record.label);
+	if (record->shares.count && !strcmp(record->mode, "direct") &&
+	    mark_set(making->sandbox, mark, &no_mark) == 0)
+		text_copy(making->record.mark, sizeof(mark), mark);
+	else if (no_mark.text[0])
+		log_debug("no mark: %s", no_mark.text);
+	making->record.memory = true;
+	if (offer_folder(making, err) < 0)
+		return -1;
+	if (ask(making, err) < 0 || take_files(making, err) < 0) {
+		fileio_remove_tree(making->machine, SNAPSHOT_MAKING, NULL);
+		return -1;
+	}
+	return 0;
+}
+
+static int copy_file(int from_folder, const char *from_name, int to_folder,
+		     const char *to_name, struct error *err)
+{
+	AUTO_CLOSE int from =
+		openat(from_folder, from_name,
+		       O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
+	AUTO_CLOSE int to = -1;
+
+	if (from < 0)
+		return error_set(err, errno, "%s", from_name);
+	to = openat(to_folder, to_name,
+		    O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW | O_CLOEXEC,
+		    0600);
+	if (to < 0)
+		return error_set(err, errno, "%s", to_name);
+	if (fileio_copy_sparse(from, to, err) < 0)
+		return error_prefix(err, "%s", to_name);
+	return fsync(to) < 0 ? error_set(err, errno, "%s", to_name) : 0;
+}
+
+/* The memory is never written to again, only unlinked: it may be shared. */
+static int from_suspended(struct making *making, struct error *err)
+{
+	static const char *const names[] = { SNAPSHOT_RAM, SNAPSHOT_STATE,
+					     SNAPSHOT_FILE };
+	AUTO_CLOSE int from =
+		open_dir(making->machine, SNAPSHOT_SUSPENDED, err);
+
+	if (from < 0)
+		return -1;
+	for (size_t i = 0; i < ARRAY_SIZE(names); i++) {
+		if (linkat(from, names[i], making->folder, names[i], 0) < 0)
+			return error_set(err, errno, "%s", names[i]);
+		if (seal(making->folder, names[i], err) < 0)
+			return -1;
+	}
+	making->record.memory = true;
+	if (faccessat(making->sandbox->folder, CHECKPOINT_NODES, F_OK, 0) < 0)
+		return 0;
+	return copy_file(making->sandbox->folder, CHECKPOINT_NODES,
+			 making->folder, CHECKPOINT_NODES, err);
+}
+
+static int from_stopped(struct making *making, struct error *err)
+{
+	if (copy_file(making->machine, "disk.qcow2", making->folder,
+		      SNAPSHOT_DISK, err) < 0 ||
+	    seal(making->folder, SNAPSHOT_DISK, err) < 0)
+		return -1;
+	return resume_is_suspended(making->sandbox)
+		       ? from_suspended(making, err)
+		       : 0;
+}
+
+static void choose_label(const struct sandbox *sandbox, const char *label,
+			 struct checkpoint *record)
+{
+	struct checkpoint other;
+	time_t now = time(NULL);
+	struct tm date;
+
+	record->automatic = !label;
+	record->created = now;
+	if (label) {
+		text_copy(record->label, sizeof(record->label), label);
+		return;
+	}
+	localtime_r(&now, &date);
+	for (int i = 0; i < 100; i++) {
+		strftime(record->label, sizeof(record->label), "%Y%m%d-%H%M%S",
+			 &date);
+		if (i)
+			text_format(record->label + strlen(record->label), 8,
+				    ".%d", i);
+		if (checkpoint_find(sandbox, record->label, &other, NULL) < 0)
+			return;
+	}
+}
+
+static void find_parent(const struct sandbox *sandbox,
+			struct checkpoint *record)
+{
+	AUTO_BUFFER struct buffer text = BUFFER_INIT(CHECKPOINT_LABEL_MAX + 2);
+	struct checkpoint parent;
+
+	if (fileio_read(sandbox->folder, CHECKPOINT_FOLDER "/.current", &text,
+			NULL) == 0 &&
+	    buffer_append(&text, "", 1) == 0 &&
+	    checkpoint_find(sandbox, (const char *)text.data, &parent, NULL) ==
+		    0)
+		text_copy(record->parent, sizeof(record->parent), parent.label);
+}
+
+static int finish(struct making *making, struct error *err)
+{
+	const struct checkpoint *record = &making->record;
+	AUTO(json)
+	json_t *json = json_pack("{s:s, s:s, s:b, s:b, s:I}", "parent",
+				 record->parent, "mark", record->mark, "memory",
+				 record->memory, "automatic", record->automatic,
+				 "created", (json_int_t)record->created);
+	AUTO_FREE char *text = json_dumps(json, JSON_COMPACT);
+
+	if (!text || fileio_replace(making->folder, CHECKPOINT_FILE, text,
+				    strlen(text), 0600, FILEIO_SYNC, err) < 0)
+		return -1;
+	if (renameat2(making->parent, making->name, making->parent,
+		      record->label, RENAME_NOREPLACE) < 0)
+		return error_set(err, errno, "checkpoint %s", record->label);
+	making->name[0] = '\0';
+	fsync(making->parent);
+	return checkpoint_set_current(making->sandbox, record->label, err);
+}
+
+/* Those that nobody named make room; a parent's children are whole. */
+static void prune(const struct sandbox *sandbox)
+{
+	AUTO_FREE struct checkpoint *list = NULL;
+	size_t count, automatic = 0;
+
+	if (checkpoint_list(sandbox, &list, &count, NULL) < 0)
+		return;
+	for (size_t i = 0; i < count; i++)
+		automatic += list[i].automatic;
+	for (size_t i = 0; i < count && automatic > CHECKPOINT_KEPT; i++) {
+		if (list[i].automatic &&
+		    checkpoint_remove(sandbox, list[i].label, NULL) == 0)
+			automatic--;
+	}
+}
+
+int checkpoint_make(const struct sandbox *sandbox, const char *label,
+		    struct checkpoint_made *made, struct error *err)
+{
+	struct making content = {
+		.sandbox = sandbox, .machine = -1, .parent = -1, .folder = -1
+	};
+	AUTO(making) struct making *making = &content;
+	struct checkpoint other;
+	int failed;
+
+	if (label && checkpoint_label_check(label, err) < 0)
+		return -1;
+	if (label && checkpoint_find(sandbox, label, &other, NULL) == 0)
+		return error_set(err, EEXIST, "%s has a checkpoint %s already",
+				 sandbox->record.name, label);
+	choose_label(sandbox, label, &making->record);
+	find_parent(sandbox, &making->record);
+	if (making_open(making, err) < 0)
+		return -1;
+	if (copy_file(sandbox->folder, CHECKPOINT_SHARES, making->folder,
+		      CHECKPOINT_SHARES, err) < 0 &&
+	    err->code != ENOENT)
+		return -1;
+	failed = fileio_is_locked(sandbox->folder, STORE_ALIVE_FILE) == 1
+			 ? from_running(making, err)
+			 : from_stopped(making, err);
+	if (failed || finish(making, err) < 0)
+		return -1;
+	text_copy(made->label, sizeof(made->label), making->record.label);
+	made->pause_ms = making->pause_ms;
+	prune(sandbox);
+	return 0;
+}
+
+int checkpoint_restore(const struct sandbox *sandbox,
+		       const struct checkpoint *checkpoint, struct error *err)
+{
+	AUTO_FREE char *place =
+		xasprintf("%s/%s", CHECKPOINT_FOLDER, checkpoint->label);
+	AUTO_CLOSE int folder = open_dir(sandbox->folder, place, err);
+	AUTO_CLOSE int machine =
+		open_dir(sandbox->folder, SANDBOX_MACHINE_FOLDER, err);
+	uid_t uid = sandbox->record.uid;
+
+	if (folder < 0 || machine < 0)
+		return -1;
+	/* First of all: from here on no memory goes with the disk. */
+	resume_forget(sandbox);
+	if (copy_file(folder, SNAPSHOT_DISK, machine, "disk.new", err) < 0)
+		return -1;
+	if (uid &&
+	    fchownat(machine, "disk.new", uid, uid, AT_SYMLINK_NOFOLLOW) < 0)
+		return error_set(err, errno, "disk");
+	unlinkat(sandbox->folder, STORE_FRESH_FILE, 0);
+	if (renameat(machine, "disk.new", machine, "disk.qcow2") < 0 ||
+	    fsync(machine) < 0)
+		return error_set(err, errno, "disk");
+	if (checkpoint_set_current(sandbox, checkpoint->label, err) < 0)
+		return -1;
+	if (!checkpoint->memory)
+		return 0;
+	return fileio_replace(sandbox->folder, RESUME_NEXT_FILE, place,
+			      strlen(place), 0600, FILEIO_SYNC, err);
+}

@@ -1,0 +1,189 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * cmd_fork.c - fork: several sandboxes that go on from one state
+ */
+#include "cli/command.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "base/error.h"
+#include "base/fileio.h"
+#include "base/mem.h"
+#include "base/own.h"
+#include "base/text.h"
+#include "cli/checkpoint.h"
+#include "cli/fork.h"
+#include "cli/start.h"
+#include "cli/store.h"
+
+/* NAME-1, NAME-2, … of which there is none. */
+static char *free_name(const struct store *store, const char *parent,
+		       unsigned *next)
+{
+	for (;; (*next)++) {
+		char *name = xasprintf("%.50s-%u", parent, *next);
+		bool taken = false;
+
+		for (size_t i = 0; i < store->count && !taken; i++)
+			taken = !strcmp(store->names[i], name);
+		if (!taken) {
+			(*next)++;
+			return name;
+		}
+		free(name);
+	}
+}
+
+/* Programs in its memory have the folder open for writing. */
+static int check_workspace(const struct sandbox *parent, bool share,
+			   struct error *err)
+{
+	if (share || !parent->record.shares.count ||
+	    strcmp(parent->record.mode, "direct") != 0)
+		return 0;
+	return error_set(err, 0,
+			 "%s works on %s itself, and so would its forks: "
+			 "--share-workspace allows it (a sandbox made with "
+			 "--workspace-mode overlay or clone has its own)",
+			 parent->record.name,
+			 parent->record.shares.items->host);
+}
+
+/* A process for each: they wait for their machines side by side. */
+static pid_t start_one(const char *name)
+{
+	pid_t pid = fork();
+	AUTO_SANDBOX struct sandbox sandbox = SANDBOX_INIT;
+	AUTO_START struct start start = START_INIT;
+	struct error err = { 0 };
+
+	if (pid != 0)
+		return pid;
+	if (sandbox_open(name, &sandbox, &err) < 0 ||
+	    start_sandbox(&sandbox, NULL, START_WAIT, &start, &err) < 0) {
+		fprintf(stderr, "bawn: %s\n", err.text);
+		_exit(1);
+	}
+	_exit(0);
+}
+
+static int start_all(char *const *names, unsigned count, struct error *err)
+{
+	pid_t pids[FORK_CHILDREN_MAX];
+	unsigned failed = 0;
+
+	for (unsigned i = 0; i < count; i++)
+		pids[i] = start_one(names[i]);
+	for (unsigned i = 0; i < count; i++) {
+		int status = 1;
+
+		if (pids[i] < 0 || waitpid(pids[i], &status, 0) < 0 || status)
+			failed++;
+		else
+			printf("%s\n", names[i]);
+	}
+	return failed ? error_set(err, 0, "%u of %u did not start", failed,
+				  count)
+		      : 0;
+}
+
+static int make_all(struct store *store, const struct sandbox *parent,
+		    const struct checkpoint *from, char **names, unsigned count,
+		    struct error *err)
+{
+	unsigned next = 1;
+
+	for (unsigned i = 0; i < count; i++) {
+		if (!names[i])
+			names[i] = free_name(store, parent->record.name, &next);
+		if (fork_make(store, parent, from, names[i], err) < 0)
+			return error_prefix(err, "%s", names[i]);
+	}
+	return 0;
+}
+
+/* Without --from: of what it is now, for this one purpose. */
+static int find_state(const struct sandbox *parent, const char *label,
+		      struct checkpoint *from, bool *ours, struct error *err)
+{
+	struct checkpoint_made made = { 0 };
+
+	*ours = !label;
+	if (!label) {
+		if (checkpoint_make(parent, NULL, &made, err) < 0)
+			return error_prefix(err, "checkpoint");
+		label = made.label;
+	}
+	return checkpoint_find(parent, label, from, err);
+}
+
+static int run(const struct options *options, struct error *err)
+{
+	AUTO_STORE struct store store = STORE_INIT;
+	AUTO_SANDBOX struct sandbox parent = SANDBOX_INIT;
+	const char *number = options_value(options, "count");
+	char *names[FORK_CHILDREN_MAX] = { NULL };
+	struct checkpoint from;
+	AUTO_CLOSE int lock = -1;
+	uint64_t count = 1;
+	bool ours;
+	int result;
+
+	if (number && text_to_u64(number, 1, FORK_CHILDREN_MAX, &count) < 0)
+		return options_usage(err, "-n takes a number up to %d",
+				     FORK_CHILDREN_MAX);
+	if (options_value(options, "name") && count > 1)
+		return options_usage(err, "--name is for one fork");
+	if (store_open(&store, err) < 0 ||
+	    store_find(&store, options->words[0], &parent, err) < 0 ||
+	    check_workspace(&parent, options_flag(options, "share-workspace"),
+			    err) < 0)
+		return -1;
+	lock = fileio_lock(parent.folder, STORE_LOCK_FILE, FILEIO_LOCK_WAIT,
+			   err);
+	if (lock < 0 || find_state(&parent, options_value(options, "from"),
+				   &from, &ours, err) < 0)
+		return error_prefix(err, "forking %s", options->words[0]);
+	if (options_value(options, "name"))
+		names[0] = xstrdup(options_value(options, "name"));
+	result = make_all(&store, &parent, &from, names, (unsigned)count, err);
+	if (ours)
+		checkpoint_remove(&parent, from.label, NULL);
+	close(TAKE_FD(lock));
+	if (result == 0)
+		result = start_all(names, (unsigned)count, err);
+	for (unsigned i = 0; i < count; i++)
+		free(names[i]);
+	return result;
+}
+
+static const struct option_row rows[] = {
+	{ "count", 'n', OPTION_VALUE, "N", "so many forks (1)", NULL,
+	  OPTION_HERE },
+	{ "from", '\0', OPTION_VALUE, "LABEL",
+	  "from this checkpoint instead of the state of now", NULL,
+	  OPTION_HERE },
+	{ "name", '\0', OPTION_VALUE, "NAME", "the fork's name", NULL,
+	  OPTION_HERE },
+	{ "share-workspace", '\0', OPTION_FLAG, NULL,
+	  "forks write into the same folders", NULL, OPTION_HERE },
+	{ .name = NULL },
+};
+
+const struct command command_fork = {
+	.name = "fork",
+	.arguments = "NAME",
+	.help = "start new sandboxes from the state of one",
+	.options = rows,
+	.completes = COMPLETE_SANDBOXES,
+	.flags = COMMAND_USES_STORE,
+	.min_words = 1,
+	.max_words = 1,
+	.failure_code = 1,
+	.run = run,
+};

@@ -1,0 +1,30 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * fork.h - new sandboxes from a checkpoint of another
+ *
+ * layers/NN.qcow2 of a fork are the disks that it stands on, 00 the lowest; and
+ * origin/ is the memory that it starts with. Both are further names of the
+ * checkpoint's files: what is removed of the one stays the other's.
+ */
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+
+struct checkpoint;
+struct error;
+struct sandbox;
+struct start_spec;
+struct store;
+
+#define FORK_LAYERS "layers"
+#define FORK_LAYERS_MAX 12
+#define FORK_CHILDREN_MAX 64
+
+/* A stopped sandbox called `name`. */
+int fork_make(struct store *store, const struct sandbox *parent,
+	      const struct checkpoint *from, const char *name,
+	      struct error *err);
+/* The paths of its layers into spec->disks, the highest first. */
+int fork_add_layers(const struct sandbox *sandbox, struct start_spec *spec,
+		    struct error *err);
