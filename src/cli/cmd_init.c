@@ -44,13 +44,11 @@ static int read_source(const char *source, struct buffer *text,
 
 /* A file that is there stays as it is, also a link. */
 static int write_file(int folder, const char *name, mode_t mode,
-		      const struct buffer *text, bool *wrote,
-		      struct error *err)
+		      const struct buffer *text, bool *wrote, struct error *err)
 {
-	AUTO_CLOSE int fd = openat(folder, name,
-				   O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW |
-					   O_CLOEXEC,
-				   mode);
+	AUTO_CLOSE int fd = openat(
+		folder, name,
+		O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, mode);
 
 	*wrote = fd >= 0;
 	if (fd < 0)
@@ -76,8 +74,7 @@ static int write_row(size_t i, int project, int folder, struct error *err)
 static int run(const struct options *options, struct error *err)
 {
 	const char *path = options->word_count ? options->words[0] : ".";
-	AUTO_CLOSE int project =
-		open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	AUTO_CLOSE int project = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	AUTO_CLOSE int folder = -1;
 
 	if (project < 0)

@@ -230,6 +230,13 @@ def test_an_error_is_rolled_back(project):
     assert os.path.exists(project.file("good")) and not os.path.exists(project.file("bad"))
 
 
+def test_many_iterations_leave_the_folder_served(project):
+    """Each has a mark of its own in the undo journal."""
+    capped = project.loop("date > many$RALPH_ITERATION", "-n", "15")
+    assert capped.code == 1 and end(capped)["iterations"] == 15, capped
+    assert project.bawn.exec(project.name, "cat", project.file("many15")).out
+
+
 def test_init_writes_scripts_and_keeps_what_is_there(session, tmp_path):
     put(f"{tmp_path}/ralph.sh", "mine")
     said = session("init", tmp_path).out
