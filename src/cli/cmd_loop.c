@@ -148,7 +148,8 @@ static void end_sandbox(const struct loop_options *wish, struct loop_run *run,
 
 	if (ran_before || wish->keep)
 		return;
-	if (halt_folder(run->sandbox.folder, GRACE_MS, &err) < 0)
+	if (halt_suspend(run->sandbox.folder, &err) < 0 &&
+	    halt_folder(run->sandbox.folder, GRACE_MS, &err) < 0)
 		fprintf(stderr, "bawn: stopping %s: %s\n",
 			run->sandbox.record.name, err.text);
 }
@@ -167,6 +168,9 @@ static int run_engine(const struct loop_options *wish, struct loop_run *run,
 
 	if (!wish->verify)
 		world.verify = NULL;
+	if (!wish->rollback)
+		world.rollback = NULL;
+	run->checkpoints = wish->rollback;
 	if (!engine.template && !strcmp(wish->agent, "shell") &&
 	    !wish->agent_command)
 		engine.template = SHELL_TEMPLATE;

@@ -25,6 +25,7 @@ const struct command *const command_rows[] = {
 	&command_exec,
 	&command_loop_report, /* before the word that it begins with */
 	&command_loop,
+	&command_init,
 	&command_cp,
 	&command_diff,
 	&command_apply,
@@ -95,7 +96,6 @@ const struct command *const command_rows[] = {
 /* One a line, for those who change it. */
 /* clang-format off */
 const struct command commands_later[] = {
-	LATER("init"),
 	LATER("save"),
 	{ .name = NULL },
 };

@@ -45,6 +45,7 @@ extern const struct command command_events;
 extern const struct command command_exec;
 extern const struct command command_fork;
 extern const struct command command_help;
+extern const struct command command_init;
 extern const struct command command_inspect;
 extern const struct command command_logs;
 extern const struct command command_loop;

@@ -86,8 +86,9 @@ const struct option_row loop_option_rows[] = {
 	  OPTION_HERE },
 	{ "remove-task", '\0', OPTION_VALUE, "N", "remove a task by number",
 	  NULL, OPTION_HERE },
-	{ "rollback-on-failure", '\0', OPTION_FLAG, NULL, "", NULL,
-	  OPTION_LATER },
+	{ "rollback-on-failure", '\0', OPTION_FLAG, NULL,
+	  "a checkpoint before each iteration; go back after an error", NULL,
+	  OPTION_HERE },
 	{ "attempts", '\0', OPTION_VALUE, "N", "", NULL, OPTION_LATER },
 	{ .name = NULL },
 };

@@ -323,6 +323,7 @@ int loop_options_take(struct loop_options *wish, const struct options *options,
 	wish->tasks = options_flag(options, "tasks");
 	wish->keep = options_flag(options, "keep");
 	wish->fresh = options_flag(options, "fresh");
+	wish->rollback = options_flag(options, "rollback-on-failure");
 	if (!wish->words.complete[0] || strlen(wish->words.complete) > 63)
 		return options_usage(err, "--completion-promise takes a word");
 	if (take_limits(wish, err) < 0 || take_argv(wish, err) < 0)

@@ -29,7 +29,7 @@ struct loop_options {
 	struct promise_words words;
 	unsigned max_iterations, min_iterations;
 	uint64_t idle_seconds;
-	bool json, tasks, keep, fresh;
+	bool json, tasks, keep, fresh, rollback;
 	const struct options *options; /* borrowed */
 };
 

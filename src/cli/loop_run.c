@@ -16,6 +16,7 @@
 #include "base/loop.h"
 #include "base/own.h"
 #include "base/text.h"
+#include "cli/loop_checkpoint.h"
 #include "loop/output.h"
 #include "loop/ralph_folder.h"
 
@@ -132,7 +133,6 @@ static int verify(void *ctx, struct buffer *said, int *exit_code,
 	AUTO(json) json_t *variables = variables_of(run);
 	struct engine_turn end = { 0 };
 	AUTO_BUFFER struct buffer bytes = BUFFER_INIT(said->max / 4 - 1);
-	AUTO_FREE char *shown = malloc(said->max);
 	const struct loop_turn one = { .sandbox = &run->sandbox,
 				       .keys = run->keys,
 				       .variables = variables,
@@ -144,7 +144,7 @@ static int verify(void *ctx, struct buffer *said, int *exit_code,
 				       .ctx = run };
 
 	run->said = &bytes;
-	if (!shown || loop_turn_run(&one, &end, err) < 0)
+	if (loop_turn_run(&one, &end, err) < 0)
 		return -1;
 	*exit_code = end.end == ENGINE_TURN_EXITED ? end.exit_code : 1;
 	for (size_t i = 0; i < bytes.len; i++)
@@ -260,12 +260,25 @@ static void context(void *ctx, struct buffer *out)
 		add_clean(out, &steering);
 }
 
-static void before(void *ctx, unsigned iteration)
+static int before(void *ctx, unsigned iteration, struct error *err)
 {
 	struct loop_run *run = ctx;
 
 	run->iteration = iteration;
+	if (run->checkpoints &&
+	    loop_checkpoint_make(run->sandbox.record.name, run->checkpoint,
+				 sizeof(run->checkpoint), err) < 0)
+		return -1;
 	loop_facts_begin(&run->facts, &run->sandbox, iteration);
+	return 0;
+}
+
+static int rollback(void *ctx, struct error *err)
+{
+	struct loop_run *run = ctx;
+
+	return loop_checkpoint_restore(run->sandbox.record.name,
+				       run->checkpoint, err);
 }
 
 static bool after(void *ctx, json_t *record)
@@ -326,6 +339,7 @@ const struct engine_world loop_run_world = {
 	.context = context,
 	.before = before,
 	.after = after,
+	.rollback = rollback,
 	.event = on_event,
 	.save = save,
 };

@@ -23,9 +23,10 @@ struct loop_run {
 	const char *const *argv;
 	const char *verify, *hook; /* NULL: none */
 	uint64_t idle_ms;
-	int workspace; /* owned */
-	int folder;    /* owned: of its state */
-	int lock;      /* owned: as long as it runs */
+	bool checkpoints; /* one before each iteration */
+	int workspace;    /* owned */
+	int folder;       /* owned: of its state */
+	int lock;         /* owned: as long as it runs */
 	struct run_state state;
 	struct loop_view view;
 	struct loop_signals signals;
@@ -36,6 +37,7 @@ struct loop_run {
 	uint64_t beat_ms;        /* private */
 	unsigned iteration;      /* private */
 	char tasks_file[64];     /* private */
+	char checkpoint[64];     /* private: label */
 };
 
 #define LOOP_RUN_INIT                                \

@@ -181,6 +181,13 @@ static void say_context(struct loop_view *view, const json_t *details)
 	printf("  takes what was added by the user\n");
 }
 
+static void say_rollback(struct loop_view *view, const json_t *details)
+{
+	(void)view;
+	(void)details;
+	printf("  went back to the state before this iteration\n");
+}
+
 static void say_verify(struct loop_view *view, const json_t *details)
 {
 	(void)view;
@@ -204,7 +211,7 @@ static const struct {
 	{ "refused", say_refused }, { "struggle", say_struggle },
 	{ "breaker", say_breaker }, { "tasks_unreadable", say_bad_tasks },
 	{ "context", say_context }, { "verify", say_verify },
-	{ "end", say_end },
+	{ "end", say_end },         { "rollback", say_rollback },
 };
 
 void loop_view_event(struct loop_view *view, const char *name,

@@ -256,7 +256,9 @@ static int run_turn(struct run *run, struct turn *turn, struct error *err)
 			       (int)engine->state->iteration + 1, "max",
 			       (int)engine->state->max_iterations, "task",
 			       turn->task));
-	engine->world->before(engine->ctx, engine->state->iteration + 1);
+	if (engine->world->before(engine->ctx, engine->state->iteration + 1,
+				  err) < 0)
+		return -1;
 	turn->number = engine->state->iteration + 1;
 	turn->started = engine->world->clock(engine->ctx);
 	turn->end.deadline_seconds = time_left(run);
@@ -277,6 +279,21 @@ static void count(struct run *run, const struct turn *turn)
 	state->tokens_out += turn->output->tokens_out;
 	state->cost_micros += turn->output->cost_micros;
 	state->agent_seconds += turn->seconds;
+}
+
+/* A turn that ended with an error leaves nothing, where that is wanted. */
+static void roll_back(struct run *run, struct turn *turn)
+{
+	struct engine *engine = run->engine;
+	struct error err = { 0 };
+
+	if (!engine->world->rollback || turn->fault != FAULT_OTHER)
+		return;
+	if (engine->world->rollback(engine->ctx, &err) < 0)
+		engine_end(run, RUN_FAILED, "%s", err.text);
+	else
+		engine_event(run, "rollback", NULL);
+	turn->changed = false;
 }
 
 /* What a turn that was run means. */
@@ -310,7 +327,9 @@ static int conclude(struct run *run, struct turn *turn, struct error *err)
 			(void)text_format(run->feedback, sizeof(run->feedback),
 					  "It ended with an error: %s",
 					  turn->error);
-		watch_progress(run, turn);
+		roll_back(run, turn);
+		if (!run->over)
+			watch_progress(run, turn);
 	}
 	if (run->engine->limits.once && !run->over)
 		engine_end(run, RUN_LIMIT, "one iteration was asked for");

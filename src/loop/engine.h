@@ -66,8 +66,10 @@ struct engine_world {
 	/* What the user added since the last call. */
 	void (*context)(void *ctx, struct buffer *out);
 	/* Before and after each turn; adds "files", "egress" to the record. */
-	void (*before)(void *ctx, unsigned iteration);
+	int (*before)(void *ctx, unsigned iteration, struct error *err);
 	bool (*after)(void *ctx, json_t *record); /* true: something changed */
+	/* Back to before this turn; NULL when that is not wanted. */
+	int (*rollback)(void *ctx, struct error *err);
 	/* Something happened; details stay the engine's and may be NULL. */
 	void (*event)(void *ctx, const char *name, const json_t *details);
 	/* record may be NULL. */

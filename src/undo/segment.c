@@ -146,11 +146,20 @@ static int add_segment(void *ctx, int undo_fd, const char *name)
 	return 0;
 }
 
-static int by_number(const void *a, const void *b)
+/*
+ * By hand: qsort() asks for the size of the memory when a list is longer, a
+ * call that bawn-files may not make.
+ */
+static void sort(struct segments *segments)
 {
-	const struct segment *one = a, *two = b;
+	for (size_t i = 1; i < segments->count; i++) {
+		struct segment one = segments->list[i];
+		size_t at = i;
 
-	return one->number < two->number ? -1 : one->number > two->number;
+		for (; at && segments->list[at - 1].number > one.number; at--)
+			segments->list[at] = segments->list[at - 1];
+		segments->list[at] = one;
+	}
 }
 
 int segments_load(int undo_fd, struct segments *segments, struct error *err)
@@ -158,9 +167,7 @@ int segments_load(int undo_fd, struct segments *segments, struct error *err)
 	*segments = (struct segments){ 0 };
 	if (segment_each_name(undo_fd, add_segment, segments) < 0)
 		return error_set(err, errno, "undo journal");
-	if (segments->count)
-		qsort(segments->list, segments->count, sizeof(*segments->list),
-		      by_number);
+	sort(segments);
 	return 0;
 }
 

@@ -218,6 +218,36 @@ def test_forged_files_of_the_workspace_decide_nothing(project):
     os.unlink(project.file(".ralph"))
 
 
+def test_an_error_is_rolled_back(project):
+    """The workspace and the machine are as they were before the iteration."""
+    done = project.loop(f"""case $RALPH_ITERATION in
+        1) touch /tmp/kept; date > good;;
+        2) echo x > bad; touch /tmp/lost; exit 1;;
+        *) [ -e /tmp/kept ] && [ ! -e /tmp/lost ] && {COMPLETE};;
+        esac; true""", "--rollback-on-failure", "-n", "3")
+    assert done.code == 0 and end(done)["iterations"] == 3, done
+    assert [event["event"] for event in done.events].count("rollback") == 1
+    assert os.path.exists(project.file("good")) and not os.path.exists(project.file("bad"))
+
+
+def test_many_iterations_leave_the_folder_served(project):
+    """Each has a mark of its own in the undo journal."""
+    capped = project.loop("date > many$RALPH_ITERATION", "-n", "15")
+    assert capped.code == 1 and end(capped)["iterations"] == 15, capped
+    assert project.bawn.exec(project.name, "cat", project.file("many15")).out
+
+
+def test_init_writes_scripts_and_keeps_what_is_there(session, tmp_path):
+    put(f"{tmp_path}/ralph.sh", "mine")
+    said = session("init", tmp_path).out
+    assert "ralph.sh is there already\n" in said and ".sandbox/sandbox-ralph.sh\n" in said
+    for name in ("sandbox-ralph.sh", "network-policy.sh"):
+        assert os.access(f"{tmp_path}/.sandbox/{name}", os.X_OK)
+        subprocess.run(["sh", "-n", f"{tmp_path}/.sandbox/{name}"], check=True)
+    with open(f"{tmp_path}/ralph.sh", encoding="utf-8") as file:
+        assert file.read() == "mine"
+
+
 def test_the_sandbox_of_a_loop_is_its_own(session, tmp_path):
     """Made by it, with the other name of the program, and stopped at the end."""
     project = Project(session, f"{tmp_path}/My App")

@@ -17,11 +17,11 @@ struct script {
 	const char *tasks;      /* Markdown; NULL: none */
 	unsigned tasks_done_at; /* iteration from which all are done */
 	unsigned verify_fails;  /* so many times */
-	bool has_verify, changes, sandbox_fails;
+	bool has_verify, changes, sandbox_fails, has_rollback;
 	enum engine_end end;
 	unsigned stop_at; /* turn that is the last, by the user's wish */
 	const char *context;
-	unsigned turns, waits, verified, saves, records;
+	unsigned turns, waits, verified, saves, records, rollbacks;
 	uint64_t waited;
 	double time;
 	char last_prompt[20000];
@@ -126,10 +126,21 @@ static void context(void *ctx, struct buffer *out)
 	script->context = NULL;
 }
 
-static void before(void *ctx, unsigned iteration)
+static int before(void *ctx, unsigned iteration, struct error *err)
 {
 	(void)ctx;
 	(void)iteration;
+	(void)err;
+	return 0;
+}
+
+static int rollback(void *ctx, struct error *err)
+{
+	struct script *script = ctx;
+
+	(void)err;
+	script->rollbacks++;
+	return 0;
 }
 
 static bool after(void *ctx, json_t *record)
@@ -192,6 +203,8 @@ static enum run_status run(struct script *script, unsigned max)
 
 	if (!script->has_verify)
 		own.verify = NULL;
+	if (script->has_rollback)
+		own.rollback = rollback;
 	engine.world = &own;
 	if (!engine.limits.backoff_seconds)
 		engine.limits.backoff_seconds = 5;
@@ -389,6 +402,17 @@ static void other_ends_are_told_apart(void)
 	CHECK(run(&script, 9) == RUN_LIMIT);
 }
 
+static void only_an_error_is_rolled_back(void)
+{
+	struct script script = { .says = SAYS("fine", "!bad", "!429", COMPLETE),
+				 .changes = true,
+				 .has_rollback = true };
+
+	fresh();
+	CHECK(run(&script, 9) == RUN_COMPLETE && script.rollbacks == 1);
+	CHECK(strstr(script.events, "rollback "));
+}
+
 static void silence_is_an_error_that_counts(void)
 {
 	struct script script = { .says = SAYS(COMPLETE, COMPLETE),
@@ -459,6 +483,7 @@ int main(void)
 	RUN(a_rate_limit_waits_and_does_not_count);
 	RUN(a_bad_key_stops_at_once);
 	RUN(other_ends_are_told_apart);
+	RUN(only_an_error_is_rolled_back);
 	RUN(silence_is_an_error_that_counts);
 	RUN(a_wish_to_stop_finishes_the_turn);
 	RUN(time_cost_and_pace_are_limits);
