@@ -28,7 +28,7 @@ import common
 
 ROOT = pathlib.Path(__file__).resolve().parents[1]
 BUILD = ROOT / os.environ.get("BAWN_BUILD", "build")
-sys.path.insert(0, str(ROOT / "tests/component"))
+sys.path.insert(0, str(ROOT / "tests/lib"))
 import images  # noqa: E402 - made by hand, as the tests have them
 
 BAWN = BUILD / "src/cli/bawn"

@@ -76,7 +76,7 @@ const struct command command_help = {
 	.name = "help",
 	.arguments = "[COMMAND | TOPIC]",
 	.help = "show all commands, what one does, or a topic: policy, "
-		"secrets, workspace",
+		"secrets, workspace, loop",
 	.completes = COMPLETE_COMMANDS,
 	.max_words = 2,
 	.failure_code = 1,

@@ -8,6 +8,7 @@ import tempfile
 import pytest
 
 sys.path.insert(0, os.path.dirname(__file__))
+sys.path.insert(0, os.path.join(os.path.dirname(__file__), "..", "lib"))
 from fuse_client import BINARY, Files, share  # noqa: E402
 from net_fixtures import make, world  # noqa: E402,F401
 

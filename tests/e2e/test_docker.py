@@ -10,7 +10,7 @@ import pytest
 
 from bawn import SOAK
 
-sys.path.insert(0, os.path.join(os.path.dirname(__file__), "..", "component"))
+sys.path.insert(0, os.path.join(os.path.dirname(__file__), "..", "lib"))
 
 from images import Image, RealRegistry, entry, make_tar, need  # noqa: E402
 
