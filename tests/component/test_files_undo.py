@@ -50,7 +50,7 @@ def tree(folder):
 
 def record_fields():
     """Every field of a sandbox's record, with some value of its kind."""
-    values = {"TEXT": "x", "OPTIONAL_TEXT": None, "BOOL": False}
+    values = {"TEXT": "x", "OPTIONAL_TEXT": None, "BOOL": False, "OPTIONAL_BOOL": False}
     with open(os.path.join(TOP, "src/state/sandbox_record.c"), encoding="ascii") as file:
         return {name: values.get(kind, 1)
                 for name, kind in re.findall(r"FIELD\((\w+), FIELD_(\w+)\)", file.read())}

@@ -590,10 +590,10 @@ def unreachable(home):
     home.env["https_proxy"] = "http://localhost:1"
 
 
-def add_base(home):
-    """A template "base" as if it had been made."""
-    source = make_tar([entry("etc/is-base", data=b"ours")])
-    folder = home.path / "data/templates/base"
+def add_template(home, name):
+    """A template of ours as if it had been made."""
+    source = make_tar([entry("etc/is-ours", data=b"ours")])
+    folder = home.path / f"data/templates/{name}"
     folder.mkdir(parents=True)
     disk = folder / "disk.ext4"
     done = subprocess.run(["/bin/bash", "-c", 'exec "$0" ext4 4<>"$1"',
@@ -602,32 +602,33 @@ def add_base(home):
     disk.chmod(0o444)
     st = disk.stat()
     (folder / "template.json").write_text(json.dumps({
-        "version": 1, "name": "base", "id": json.loads(done.stdout)["digest"],
+        "version": 1, "name": name, "id": json.loads(done.stdout)["digest"],
         "source": "test", "created": 1, "disk_bytes": st.st_size, "disk_digest": "",
         "disk_inode": st.st_ino, "disk_mtime_ns": st.st_mtime_ns}))
     return json.loads(done.stdout)["digest"]
 
 
-@pytest.mark.parametrize("tag", ["claude-code", "latest", "codex"])
-def test_dockers_own_templates_have_a_stand_in(home, tag):
+@pytest.mark.parametrize("tag, ours", [("claude-code", "claude"), ("latest", "base"),
+                                       ("codex", "codex")])
+def test_dockers_own_templates_have_a_stand_in(home, tag, ours):
     unreachable(home)
-    base = add_base(home)
+    base = add_template(home, ours)
     name = f"docker/sandbox-templates:{tag}"
     done = home("template", "pull", name)
     assert done.out == base + "\n"
     said = [line for line in done.err.splitlines() if "own template" in line]
-    assert len(said) == 1 and "base" in said[0] and "cannot be reached" in said[0]
+    assert len(said) == 1 and ours in said[0] and "cannot be reached" in said[0]
     facts = home.inspect(name)
     assert facts["stand_in"] and facts["digest"] == base
     home.fails("template", "pull", "docker/other:x")
     # taking the name away leaves ours
     home("template", "rm", "-f", name)
-    assert home.names() == ["base"]
+    assert home.names() == [ours]
 
 
 def test_a_stand_in_gives_way_to_the_real_one(home, registry):
     unreachable(home)
-    add_base(home)
+    add_template(home, "claude")
     name = "docker/sandbox-templates:claude-code"
     home("template", "pull", name)
     registry.put(Image([layer("real")]), "docker/sandbox-templates", "claude-code")
@@ -882,7 +883,7 @@ def test_a_save_that_fails_leaves_no_file_and_keeps_the_old(home, registry, tmp_
 
 
 def test_a_push_says_why_not(home, registry, tmp_path):
-    add_base(home)
+    add_template(home, "base")
     home.fails("template", "push", "base", words="not made from an image")
     home.fails("template", "push", "no/such:1", words="no template")
     registry.put(Image([layer("gone")]), "gone")
@@ -910,7 +911,7 @@ def test_names_are_given_and_taken(home, registry):
     home("template", "rm", "-f", "my/long:v1")
     assert home.contents() == []
     home.fails("template", "tag", "none", "x", words="no template")
-    add_base(home)
+    add_template(home, "base")
     for taken in ("tiny", "tiny:latest", "docker.io/library/base"):
         home.fails("template", "tag", "base", taken, words="built-in")
     home("template", "tag", "base", "mine:1")

@@ -71,6 +71,7 @@ def net(session, host):
                 if name in os.environ}
     outside = session.with_env(**registry)
     folder = f"{session.home}/config/templates"
+    os.makedirs(os.path.dirname(folder), mode=0o700, exist_ok=True)
     os.makedirs(folder, exist_ok=True)
     with open(f"{folder}/two-agents.ini", "w", encoding="ascii") as file:
         file.write(template_text())
@@ -200,6 +201,7 @@ check = small --version
 """, f"agents.d/{word}.json": json.dumps({"agents": [{
         "name": word, "template": word, "interactive": ["small", "-y"], "once": ["small"],
         "output": "text", "variables": [], "environment": {"MINE": "1"}}]})}
+    os.makedirs(f"{bawn.home}/config", mode=0o700, exist_ok=True)
     for name, text in config.items():
         os.makedirs(os.path.dirname(f"{bawn.home}/config/{name}"), exist_ok=True)
         with open(f"{bawn.home}/config/{name}", "w", encoding="ascii") as file:

@@ -341,8 +341,11 @@ def test_what_later_issues_bring_is_refused_clearly(bawn):
     assert done.code in (1, 2, 125) and "gvisor" in done.err
     done = bawn.raw("run", "--mount-docker-socket", *SMALL, "shell", ".")
     assert done.code in (1, 2, 125) and "docker" in done.err.lower()
-    done = bawn.raw("run", *SMALL, "claude", ".")
-    assert done.code in (1, 2, 125) and "claude" in done.err
+
+
+def test_an_agent_that_the_template_does_not_have_is_named(bawn):
+    done = bawn.raw("run", "--rm", *SMALL, "claude", ".")
+    assert done.code == 127 and "claude: No such file" in done.err, done
 
 
 def test_nothing_but_the_asked_for_output_is_on_stdout(bawn):
