@@ -5,18 +5,14 @@
 #include "state/agents.h"
 
 #include <assert.h>
-#include <dirent.h>
-#include <errno.h>
-#include <fcntl.h>
 #include <string.h>
 
 #include "base/buffer.h"
 #include "base/error.h"
-#include "base/fileio.h"
 #include "base/mem.h"
 #include "base/own.h"
 #include "base/text.h"
-#include "state/paths.h"
+#include "state/data_list.h"
 
 AUTO_DEFINE(json, json_t *, json_decref)
 
@@ -309,67 +305,23 @@ int agents_merge(json_t *list, const json_t *more, struct error *err)
 
 /* ---- files ---- */
 
-static json_t *load_file(int folder, const char *name, struct error *err)
-{
-	AUTO_BUFFER struct buffer text = BUFFER_INIT(AGENT_BYTES_MAX);
-	json_t *list;
-
-	if (fileio_read(folder, name, &text, err) < 0)
-		return NULL;
-	list = agents_parse(text.data, text.len, err);
-	if (!list)
-		error_prefix(err, "%s", name);
-	return list;
-}
-
-static int is_ours(const struct dirent *entry)
-{
-	return entry->d_name[0] != '.' && text_ends(entry->d_name, ".json");
-}
-
-static int load_folder(json_t *list, const char *path, struct error *err)
-{
-	AUTO_CLOSE int folder = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	struct dirent **entries = NULL;
-	int count, result = 0;
-
-	if (folder < 0)
-		return errno == ENOENT ? 0 : error_set(err, errno, "%s", path);
-	count = scandirat(folder, ".", &entries, is_ours, alphasort);
-	if (count < 0)
-		return error_set(err, errno, "%s", path);
-	for (int i = 0; i < count; i++) {
-		AUTO(json) json_t *more = NULL;
-
-		if (result == 0)
-			more = load_file(folder, entries[i]->d_name, err);
-		if (result == 0 && (!more || agents_merge(list, more, err) < 0))
-			result = -1;
-		free(entries[i]);
-	}
-	free(entries);
-	return result < 0 ? error_prefix(err, "%s", path) : 0;
-}
+static const struct data_list kind = {
+	.file = AGENTS_FILE,
+	.folder = AGENTS_FOLDER,
+	.bytes_max = AGENT_BYTES_MAX,
+	.parse = agents_parse,
+	.merge = agents_merge,
+};
 
 json_t *agents_load_from(const char *file, const char *folder,
 			 struct error *err)
 {
-	AUTO(json) json_t *list = load_file(AT_FDCWD, file, err);
-
-	if (!list || load_folder(list, folder, err) < 0)
-		return NULL;
-	return TAKE_PTR(list);
+	return data_list_load_from(&kind, file, folder, err);
 }
 
 json_t *agents_load(struct error *err)
 {
-	AUTO_FREE char *file = paths_data_file(AGENTS_FILE, err);
-	AUTO_FREE char *folder = NULL;
-
-	if (!file)
-		return NULL;
-	folder = paths_of(PATHS_CONFIG, AGENTS_FOLDER, err);
-	return folder ? agents_load_from(file, folder, err) : NULL;
+	return data_list_load(&kind, err);
 }
 
 /* ---- one agent ---- */

@@ -4,19 +4,15 @@
  */
 #include "state/services.h"
 
-#include <dirent.h>
-#include <errno.h>
-#include <fcntl.h>
 #include <stdbool.h>
 #include <string.h>
 
 #include "base/buffer.h"
 #include "base/error.h"
-#include "base/fileio.h"
 #include "base/mem.h"
 #include "base/own.h"
 #include "base/text.h"
-#include "state/paths.h"
+#include "state/data_list.h"
 
 AUTO_DEFINE(json, json_t *, json_decref)
 
@@ -254,7 +250,7 @@ bool services_has_agent(const json_t *service, const char *agent)
 	return has_text(json_object_get(service, "agents"), agent);
 }
 
-int services_merge(json_t *list, const json_t *more)
+int services_merge(json_t *list, const json_t *more, struct error *err)
 {
 	json_t *item, *old;
 	size_t i;
@@ -270,71 +266,27 @@ int services_merge(json_t *list, const json_t *more)
 			json_object_update(old, item);
 		} else if (json_array_size(list) >= SERVICES_MAX ||
 			   json_array_append(list, item) < 0) {
-			return -1;
+			return error_set(err, 0, "too many services");
 		}
 	}
 	return 0;
 }
 
-static json_t *load_file(int folder, const char *name, struct error *err)
-{
-	AUTO_BUFFER struct buffer text = BUFFER_INIT(SERVICE_BYTES_MAX);
-	json_t *list;
-
-	if (fileio_read(folder, name, &text, err) < 0)
-		return NULL;
-	list = services_parse(text.data, text.len, err);
-	if (!list)
-		error_prefix(err, "%s", name);
-	return list;
-}
-
-static int is_ours(const struct dirent *entry)
-{
-	return entry->d_name[0] != '.' && text_ends(entry->d_name, ".json");
-}
-
-static int load_folder(json_t *list, const char *path, struct error *err)
-{
-	AUTO_CLOSE int folder = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	struct dirent **entries = NULL;
-	int count, result = 0;
-
-	if (folder < 0)
-		return errno == ENOENT ? 0 : error_set(err, errno, "%s", path);
-	count = scandirat(folder, ".", &entries, is_ours, alphasort);
-	if (count < 0)
-		return error_set(err, errno, "%s", path);
-	for (int i = 0; i < count; i++) {
-		AUTO(json) json_t *more = NULL;
-
-		if (result == 0)
-			more = load_file(folder, entries[i]->d_name, err);
-		if (result == 0 && (!more || services_merge(list, more) < 0))
-			result = -1;
-		free(entries[i]);
-	}
-	free(entries);
-	return result < 0 ? error_prefix(err, "%s", path) : 0;
-}
+static const struct data_list kind = {
+	.file = SERVICES_FILE,
+	.folder = SERVICES_FOLDER,
+	.bytes_max = SERVICE_BYTES_MAX,
+	.parse = services_parse,
+	.merge = services_merge,
+};
 
 json_t *services_load_from(const char *file, const char *folder,
 			   struct error *err)
 {
-	AUTO(json) json_t *list = load_file(AT_FDCWD, file, err);
-
-	if (!list || load_folder(list, folder, err) < 0)
-		return NULL;
-	return TAKE_PTR(list);
+	return data_list_load_from(&kind, file, folder, err);
 }
 
 json_t *services_load(struct error *err)
 {
-	AUTO_FREE char *file = paths_data_file(SERVICES_FILE, err);
-	AUTO_FREE char *folder = NULL;
-
-	if (!file)
-		return NULL;
-	folder = paths_of(PATHS_CONFIG, SERVICES_FOLDER, err);
-	return folder ? services_load_from(file, folder, err) : NULL;
+	return data_list_load(&kind, err);
 }

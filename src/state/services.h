@@ -44,7 +44,7 @@ struct error;
 json_t *services_parse(const void *bytes, size_t len, struct error *err);
 /* Adds the services of another list; the same name takes the old one's place.
  * -1: too many. */
-int services_merge(json_t *list, const json_t *more);
+int services_merge(json_t *list, const json_t *more, struct error *err);
 /* The built-in file, then those of the folder in the order of their names. */
 json_t *services_load_from(const char *file, const char *folder,
 			   struct error *err);
