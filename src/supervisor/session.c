@@ -21,6 +21,7 @@
 
 enum {
 	HANGUP_KILL_MS = 5000,
+	REDRAW_MS = 250, /* a program that is emulated sees both sizes */
 };
 
 void sessions_init(struct sessions *sessions, struct loop *loop,
@@ -52,6 +53,7 @@ static void session_free(struct session *session)
 	timer_stop(&session->kill_timer);
 	timer_stop(&session->stall_timer);
 	timer_stop(&session->turn_timer);
+	timer_stop(&session->redraw_timer);
 	if (session->opener)
 		session->opener->session = NULL;
 	close_stream(&session->stdio);
@@ -141,6 +143,25 @@ static void on_kill_timer(struct timer *timer)
 	session_kill(session, NULL);
 }
 
+static void send_size(struct session *session, uint16_t rows, uint16_t cols)
+{
+	struct message message = {
+		.type = MESSAGE_SESSION_RESIZE,
+		.session_resize = { session->id, rows, cols },
+	};
+
+	guest_link_send(session->sessions->guest, &message, NULL);
+}
+
+static void on_redraw_timer(struct timer *timer)
+{
+	struct session *session =
+		CONTAINER_OF(timer, struct session, redraw_timer);
+
+	session->redrawing = false;
+	send_size(session, session->rows, session->cols);
+}
+
 static struct session *session_new(struct sessions *sessions,
 				   const struct session_request *request,
 				   uint32_t id)
@@ -160,6 +181,8 @@ static struct session *session_new(struct sessions *sessions,
 					       .on_fire = session_on_stall };
 	session->turn_timer = (struct timer){ .name = "session turn",
 					      .on_fire = session_on_turn };
+	session->redraw_timer = (struct timer){ .name = "session redraw",
+						.on_fire = on_redraw_timer };
 	list_init(&session->clients);
 	if (session->main && session->tty)
 		session->screen = screen_new(request->rows, request->cols);
@@ -300,16 +323,21 @@ void session_leave(struct session *session, struct client *client,
 
 void session_resize(struct session *session, uint16_t rows, uint16_t cols)
 {
-	struct message message = {
-		.type = MESSAGE_SESSION_RESIZE,
-		.session_resize = { session->id, rows, cols },
-	};
-
 	if (!session->tty || !rows || !cols)
 		return;
 	if (session->screen)
 		screen_resize(session->screen, rows, cols);
-	guest_link_send(session->sessions->guest, &message, NULL);
+	session->rows = rows;
+	session->cols = cols;
+	if (session->unseen && rows > 1) {
+		session->unseen = false;
+		session->redrawing = true;
+		timer_start(session->sessions->loop, &session->redraw_timer,
+			    REDRAW_MS);
+		send_size(session, rows - 1, cols);
+	} else if (!session->redrawing) {
+		send_size(session, rows, cols);
+	}
 }
 
 void session_signal(struct session *session, uint32_t signal)

@@ -56,6 +56,13 @@ struct session {
 	struct timer kill_timer;
 	struct timer stall_timer;
 	struct timer turn_timer; /* goes on with a long output */
+	/*
+	 * Restored: nobody here knows its screen. A program draws anew when
+	 * its size changes, so that the first size is at first a row less.
+	 */
+	bool unseen, redrawing;
+	uint16_t rows, cols; /* what redraw_timer brings */
+	struct timer redraw_timer;
 };
 
 struct sessions_ops {

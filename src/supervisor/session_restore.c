@@ -79,6 +79,7 @@ static void restore_one(struct sessions *sessions, json_t *json)
 	session = session_add(sessions, &request, (uint32_t)id);
 	if (!session)
 		return;
+	session->unseen = session->screen;
 	session->pid = (uint32_t)pid;
 	session->started = started;
 	if (sessions->next_id <= session->id)

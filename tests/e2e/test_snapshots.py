@@ -294,6 +294,14 @@ def test_the_agents_session_goes_on_on_its_screen(bawn, screen):
     wait(lambda: bawn.status(name) == "running")
     second.type("echo again-$ONLY")
     second.see(f"^again-{only}")
+    # a program that draws when its size changes shows itself, unasked
+    second.type("sh -c 'trap \"stty size\" WINCH; while :; do sleep 0.1; done'")
+    wait(lambda: bawn.running(name, "sleep 0.1"))
+    second.keys("C-p", "C-q")
+    second.see("EXIT:0")
+    bawn("stop", name)
+    third = screen().bawn("run", name)
+    third.see("^24 80")
 
 
 class Model:
