@@ -7,8 +7,6 @@
  */
 #include "image/profile.h"
 
-#include <signal.h>
-#include <sys/prctl.h>
 #include <unistd.h>
 
 #include "base/error.h"
@@ -83,12 +81,7 @@ static int enter(const struct isolate_argument *arguments, struct error *err)
 	/* No secrets here; and an undumpable process gets no namespace. */
 	if (isolate_early(0, err) < 0)
 		return -1;
-	if (isolate_paths(&profile, err) < 0)
-		return -1;
-	/* The kernel forgot it with the change of user, and a transfer that
-	 * stalls never looks at the channel. */
-	prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0);
-	return isolate_syscalls(&profile, err);
+	return isolate_locked(&profile, err);
 }
 
 int profile_enter(struct error *err)

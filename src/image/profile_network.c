@@ -11,9 +11,7 @@
 #include "image/profile.h"
 
 #include <errno.h>
-#include <signal.h>
 #include <string.h>
-#include <sys/prctl.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
@@ -173,10 +171,5 @@ int profile_enter_network(struct error *err)
 		return -1;
 	if (isolate_early(ISOLATE_UNDUMPABLE, err) < 0)
 		return -1;
-	if (isolate_paths(&profile, err) < 0)
-		return -1;
-	/* The kernel forgot it with the change of user, and a transfer that
-	 * stalls never looks at the channel. */
-	prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0);
-	return isolate_syscalls(&profile, err);
+	return isolate_locked(&profile, err);
 }

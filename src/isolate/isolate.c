@@ -9,6 +9,7 @@
 #include <linux/capability.h>
 #include <linux/securebits.h>
 #include <sched.h>
+#include <signal.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/syscall.h>
@@ -183,5 +184,10 @@ int isolate_locked(const struct isolate_profile *profile, struct error *err)
 {
 	if (isolate_paths(profile, err) < 0)
 		return -1;
+	/*
+	 * The kernel forgot it with a change of user or a new namespace, and
+	 * who waits for a slow peer does not look whether its parent lives.
+	 */
+	prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0);
 	return isolate_syscalls(profile, err);
 }

@@ -120,6 +120,7 @@ int isolate_drop_to(uid_t uid, gid_t gid, unsigned namespaces,
  * Applies the profile to this process. Namespaces are entered through a user
  * namespace (own uid mapped to itself) unless already joined; a kernel that
  * refuses them is accepted if Landlock works. Fails when too little is left.
+ * From then on it dies with its parent.
  */
 int isolate_locked(const struct isolate_profile *profile, struct error *err);
 /*
