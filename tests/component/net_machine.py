@@ -118,6 +118,7 @@ class NetMachine:
     def prepare(self, marker):
         self.relay.stdin.write(marker)
         self.relay.stdin.flush()
+        assert self.next_pid() == self.pid
 
     def program(self, address, port, container=False):
         """A connected socket of a program in the guest or in a container."""

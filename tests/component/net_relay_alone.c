@@ -5,7 +5,8 @@
  * In a network namespace with an interface bawn0. Sets the rules, opens the
  * listening sockets, starts the relay and starts it again when it is killed,
  * as PID 1 does. Descriptors: 0 ends it, 1 gets the pid of each relay, 2 log,
- * 3 the network port; 32 bytes on 0 are a marker, as PREPARE's.
+ * 3 the network port; 32 bytes on 0 are a marker, as PREPARE's, and the pid once
+ * more says that it is known.
  */
 #include <poll.h>
 #include <signal.h>
@@ -22,6 +23,12 @@
 #include "guest/net_relay.h"
 #include "guest/net_rules.h"
 
+static void tell(pid_t pid)
+{
+	printf("%d\n", (int)pid);
+	fflush(stdout);
+}
+
 static pid_t start(struct net_relay_start *relay)
 {
 	pid_t pid = fork();
@@ -30,8 +37,7 @@ static pid_t start(struct net_relay_start *relay)
 		prctl(PR_SET_PDEATHSIG, SIGKILL);
 		net_relay_run(relay);
 	}
-	printf("%d\n", (int)pid);
-	fflush(stdout);
+	tell(pid);
 	relay->again = true;
 	return pid;
 }
@@ -53,6 +59,7 @@ static bool serve(pid_t pid, struct net_shared *shared)
 		}
 		memcpy(shared->markers[NET_MARKER_PREPARED], marker,
 		       sizeof(marker));
+		tell(pid);
 	}
 	close(pidfd);
 	waitpid(pid, NULL, 0);
