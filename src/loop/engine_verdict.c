@@ -36,6 +36,17 @@ void engine_event(struct run *run, const char *name, json_t *details)
 	json_decref(details);
 }
 
+static enum fault fault_of(const struct turn *turn)
+{
+	enum fault fault = fault_of_status(turn->output->status);
+
+	if (turn->end.end == ENGINE_TURN_SILENT)
+		return FAULT_OTHER;
+	if (turn->output->failed && fault != FAULT_OTHER)
+		return fault;
+	return fault_of_text(turn->error, strlen(turn->error));
+}
+
 void engine_judge(struct turn *turn)
 {
 	const struct output *output = turn->output;
@@ -64,9 +75,7 @@ void engine_judge(struct turn *turn)
 				  "exit code %d", turn->end.exit_code);
 	if (!turn->error[0])
 		return;
-	turn->fault = turn->end.end == ENGINE_TURN_SILENT
-			      ? FAULT_OTHER
-			      : fault_of_text(turn->error, strlen(turn->error));
+	turn->fault = fault_of(turn);
 	/* an agent that went on to its own end has overcome what it met */
 	if (!output->failed && turn->end.exit_code && output->ended &&
 	    turn->fault != FAULT_AUTH)
