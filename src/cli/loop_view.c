@@ -158,8 +158,9 @@ static void say_refused(struct loop_view *view, const json_t *details)
 	else if (!strcmp(why, "minimum"))
 		printf("  completion refused: more iterations are wanted\n");
 	else if (json_object_get(details, "open"))
-		printf("  completion refused: %d tasks are open\n",
-		       number_of(details, "open"));
+		printf("  completion refused: %d task%s open\n",
+		       number_of(details, "open"),
+		       number_of(details, "open") == 1 ? " is" : "s are");
 	else
 		printf("  completion refused: the tasks cannot be read\n");
 }
