@@ -90,7 +90,7 @@ def test_a_promise_completes_it_on_the_last_iteration(project):
     with open(project.file(".ralph/ralph-history.json"), encoding="utf-8") as file:
         assert len(json.load(file)["iterations"]) == 2
     report = project.bawn("loop", "report", project.path).out
-    assert "changed: f2" in report and "Result: complete" in report
+    assert "- f2\n" in report and "Result: complete" in report
     assert "<svg" in project.bawn("loop", "report", "--html", project.path).out
 
 
@@ -134,7 +134,7 @@ def test_open_tasks_and_a_failing_check_refuse_completion(project):
     refused = [(event["why"], event.get("open")) for event in done.events
                if event["event"] == "refused"]
     assert refused == [("tasks", 1), ("verify", None)], done
-    assert "1 of the tasks are open, first A-1: the first" in project.read("second")
+    assert "1 of the tasks is open, first A-1: the first" in project.read("second")
     assert "code 1. It said:\nit is\n" in project.read("third")
     assert "- [x] A-1: the first" in project.read(".ralph/ralph-tasks.md")
     assert "[x] A-1" in bawn("loop", "--status", "--tasks", project.path).out
@@ -202,6 +202,33 @@ def test_interrupts_end_the_iteration_or_all(project):
     finally:
         process.kill()
         process.communicate()
+
+
+def test_a_terminal_shows_what_goes_on(project, screen):
+    """Also a narrow one; Ctrl-C once lets the iteration end, twice stops it."""
+    agent = f"agent-{secrets.token_hex(4)}.sh"
+    put(project.file(agent), """cat > prompt.txt; echo reads the code
+        while [ ! -e end3 ]; do sleep 0.1; done; date > f\n""")
+    project.bawn("loop", "--add-task", "A-1: the first", project.path)
+    words = ("loop", "--agent-command", f"sh {agent}", "-p", "x", project.path)
+    shown = screen(100, 20, of=project.bawn).bawn(*words)
+    shown.see(r"^iteration 1/30: A-1: the first$")
+    shown.see(r"^1/30  \d+s  0 tokens  0\.00 USD  0 blocked  A-1: the first  reads the code$")
+    shown.resize(40, 20)
+    shown.see(r"^1/30  \d+s  reads the code$")
+    shown.keys("C-c")
+    shown.see(r"stops after this iteration; Ctrl-C")
+    put(project.file("end3"), "")
+    assert shown.exit_code() == 130
+    assert "reads the code" not in shown.text() and "interrupted after 1 iter" in shown.text()
+    os.unlink(project.file("end3"))
+    shown = screen(100, 20, of=project.bawn).bawn(*words)
+    shown.see(r"reads the code$")
+    shown.keys("C-c")
+    shown.see(r"stops after this iteration; Ctrl-C again stops now")
+    shown.keys("C-c")
+    assert shown.exit_code() == 130 and "interrupted after 0 iterations" in shown.text()
+    project.clear()
 
 
 def test_forged_files_of_the_workspace_decide_nothing(project):
