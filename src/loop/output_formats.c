@@ -250,5 +250,6 @@ void output_opencode(struct output *output, const json_t *event)
 
 		output_fail(output,
 			    text ? text : json_object_get(error, "name"));
+		output_status(output, json_object_get(data, "statusCode"));
 	}
 }

@@ -92,6 +92,11 @@ static void the_status_of_an_error_is_read(void)
 	     "{\"type\":\"result\",\"exitCode\":0}\n",
 	     "");
 	CHECK(!out.failed && out.ended && out.status == 0);
+	feed(OUTPUT_OPENCODE,
+	     "{\"type\":\"error\",\"error\":{\"name\":\"APIError\",\"data\":{"
+	     "\"message\":\"no\",\"statusCode\":429}}}\n",
+	     "");
+	CHECK(out.failed && out.status == 429 && !strcmp(out.error, "no"));
 }
 
 /* Events of one message repeat its tokens; the result counts once more. */
