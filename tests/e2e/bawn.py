@@ -279,11 +279,11 @@ class Screen:
         return done.stdout.decode(errors="replace")
 
     def start(self, *argv):
-        """Runs argv; afterwards the screen says `EXIT:code` and stays."""
+        """Runs argv; afterwards the screen says `EXIT:code` and stays, also after Ctrl-C."""
         words = " ".join(quote(word) for word in argv)
         cols, rows = self.size
         self.tmux("new-session", "-d", "-s", "s", "-x", str(cols), "-y", str(rows),
-                  f"{words}; echo EXIT:$?; exec sleep 1000")
+                  f"trap : INT; {words}; echo EXIT:$?; exec sleep 1000")
         return self
 
     def bawn(self, *args):
