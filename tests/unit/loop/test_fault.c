@@ -51,6 +51,16 @@ static void their_own_words_are_understood(void)
 	      FAULT_RATE);
 	CHECK(of("API Error: Connection refused \xe2\x80\x94 a firewall or "
 		 "proxy may be blocking it (ECONNREFUSED)") == FAULT_NETWORK);
+	CHECK(of("[API Error: {\"error\":{\"code\":400,\"message\":\"API key "
+		 "not valid. Please pass a valid API key.\"}}]") == FAULT_AUTH);
+	CHECK(of("[API Error: Resource has been exhausted (e.g. check quota).]"
+		 " Please wait and try again later.") == FAULT_RATE);
+	CHECK(of("[API Error: exception TypeError: fetch failed sending "
+		 "request]") == FAULT_NETWORK);
+	CHECK(of("Cannot connect to API: Unable to connect. Is the computer "
+		 "able to access the url?") == FAULT_NETWORK);
+	CHECK(of("Could not connect to local model provider at h.") ==
+	      FAULT_NETWORK);
 	CHECK(of("Reconnecting... waiting for network (Connection failed: "
 		 "error sending request)") == FAULT_NETWORK);
 }
