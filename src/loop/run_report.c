@@ -257,8 +257,11 @@ static void overview(struct report *report, const json_t *records)
 	const json_t *record;
 	size_t i;
 
-	if (!json_array_size(records))
+	if (!json_array_size(records)) {
+		buffer_printf(report->out, is_html ? "<p>%s</p>\n" : "%s\n",
+			      "None has ended yet.");
 		return;
+	}
 	buffer_printf(report->out, is_html ? "<table>\n<tr>" : "\n|");
 	for (i = 0; i < ARRAY_SIZE(names); i++)
 		buffer_printf(report->out, is_html ? "<th>%s</th>" : " %s |",
@@ -326,7 +329,8 @@ static const char head[] =
 	"body{font:15px/1.45 sans-serif;max-width:60em;margin:2em auto;"
 	"padding:0 1em;color:#222;background:#fff}\n"
 	"h1,h2,h3{line-height:1.2}h3{margin-bottom:.3em}ul{margin-top:.3em}\n"
-	"table{border-collapse:collapse;font-size:13px;margin:1em 0}\n"
+	"table{border-collapse:collapse;font-size:13px;margin:1em 0;"
+	"display:block;overflow-x:auto;white-space:nowrap}\n"
 	"th,td{padding:.25em .7em;text-align:right;"
 	"border-bottom:1px solid #ccc}\n"
 	"td:nth-child(2),td:last-child,th:last-child{text-align:left}\n"

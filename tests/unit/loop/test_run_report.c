@@ -76,6 +76,7 @@ static void nothing_is_plotted_for_nothing(void)
 
 	CHECK(run_report_html(&state, list, &out) >= 0);
 	CHECK(!strstr(buffer_str(&out), "<svg"));
+	CHECK(strstr(buffer_str(&out), "<p>None has ended yet.</p>"));
 	buffer_release(&out);
 	json_decref(list);
 }
