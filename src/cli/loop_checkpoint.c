@@ -20,10 +20,12 @@
 
 static int run(const char *const *argv, struct buffer *out, struct error *err)
 {
+	/* Ctrl-C of a terminal is for the loop, which lets this one end */
 	const struct child_spec spec = { .path = SELF,
 					 .argv = argv,
 					 .env = (const char *const *)environ,
-					 .flags = CHILD_NULL_STDIO };
+					 .flags = CHILD_NULL_STDIO |
+						  CHILD_NEW_SESSION };
 
 	return child_run(&spec, out, err);
 }
