@@ -155,6 +155,8 @@ static bool has_rules_for_requests(const struct exchange *exchange)
 	return found;
 }
 
+static const char no_upgrade[] = "rules about requests end at an upgrade";
+
 static void deny(struct exchange *exchange, const char *reason)
 {
 	char text[HTTP_REPLY_TEXT_MAX], normal[URL_PATH_MAX + 1];
@@ -174,8 +176,10 @@ static void deny(struct exchange *exchange, const char *reason)
 			what.path = normal;
 	}
 	http_reply_blocked(text, sizeof(text), &what);
-	exchange_refuse(exchange, &(struct exchange_refusal){ 403, AUDIT_DENY,
-							      reason, text });
+	/* Agents take 426 as: not by WebSocket. After 403 they try for long. */
+	exchange_refuse(exchange, &(struct exchange_refusal){
+					  reason == no_upgrade ? 426 : 403,
+					  AUDIT_DENY, reason, text });
 }
 
 static void decide(struct exchange *exchange)
@@ -274,7 +278,7 @@ static const char *check_upgrade(struct exchange *exchange,
 			   &exchange->target, &whole);
 	allowed = whole.answer == POLICY_ALLOW || exchange->decision.approved;
 	decision_release(&whole);
-	return allowed ? NULL : "rules about requests end at an upgrade";
+	return allowed ? NULL : no_upgrade;
 }
 
 static void keep_request(struct exchange *exchange,
