@@ -80,18 +80,17 @@ static int check_hook(json_t *hook, struct error *err)
 static int check_keys(json_t *keys, struct error *err)
 {
 	const char *store, *scope, *services, *services_d, *agent;
-	int secrets, commands;
+	int secrets;
 	json_error_t why;
 	json_t *env;
 
 	if (json_is_null(keys))
 		return 0;
 	if (json_unpack_ex(keys, &why, JSON_STRICT,
-			   "{s:s, s:s, s:s, s:s, s:b, s:b, s:o, s?s}", "store",
+			   "{s:s, s:s, s:s, s:s, s:b, s:o, s?s}", "store",
 			   &store, "scope", &scope, "services", &services,
 			   "services_d", &services_d, "secrets", &secrets,
-			   "commands", &commands, "env", &env, "agent",
-			   &agent) < 0)
+			   "env", &env, "agent", &agent) < 0)
 		return error_set(err, 0, "net: keys: %s", why.text);
 	if (store[0] != '/' || services[0] != '/' || services_d[0] != '/')
 		return error_set(err, 0, "net: keys: a path");
