@@ -312,23 +312,6 @@ static int finish(struct making *making, struct error *err)
 	return checkpoint_set_current(making->sandbox, record->label, err);
 }
 
-/* Those that nobody named make room; a parent's children are whole. */
-static void prune(const struct sandbox *sandbox)
-{
-	AUTO_FREE struct checkpoint *list = NULL;
-	size_t count, automatic = 0;
-
-	if (checkpoint_list(sandbox, &list, &count, NULL) < 0)
-		return;
-	for (size_t i = 0; i < count; i++)
-		automatic += list[i].automatic;
-	for (size_t i = 0; i < count && automatic > CHECKPOINT_KEPT; i++) {
-		if (list[i].automatic &&
-		    checkpoint_remove(sandbox, list[i].label, NULL) == 0)
-			automatic--;
-	}
-}
-
 int checkpoint_make(const struct sandbox *sandbox, const char *label,
 		    struct checkpoint_made *made, struct error *err)
 {
@@ -359,7 +342,6 @@ int checkpoint_make(const struct sandbox *sandbox, const char *label,
 		return -1;
 	text_copy(made->label, sizeof(made->label), making->record.label);
 	made->pause_ms = making->pause_ms;
-	prune(sandbox);
 	return 0;
 }
 
