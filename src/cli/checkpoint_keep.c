@@ -81,7 +81,7 @@ int checkpoint_keep_save(int folder, const struct checkpoint_keep *keep,
 }
 
 void checkpoint_keep_choose(const struct checkpoint *list, size_t count,
-			     const struct checkpoint_keep *keep, bool *drop)
+			    const struct checkpoint_keep *keep, bool *drop)
 {
 	size_t unnamed = 0;
 	uint64_t bytes = 0;

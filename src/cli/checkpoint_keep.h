@@ -34,4 +34,4 @@ int checkpoint_keep_save(int folder, const struct checkpoint_keep *keep,
 
 /* Sets drop[i] for each that goes; the list is oldest first. Pure. */
 void checkpoint_keep_choose(const struct checkpoint *list, size_t count,
-			     const struct checkpoint_keep *keep, bool *drop);
+			    const struct checkpoint_keep *keep, bool *drop);

@@ -36,8 +36,16 @@ static void a_number_a_size_or_both(void)
 
 static void others_are_refused_and_change_nothing(void)
 {
-	static const char *const bad[] = { "",     "0",    "-1",  "1001", "x",
-					   "3,",   ",3",   "3,x", "0G",   "3,4,5",
+	static const char *const bad[] = { "",
+					   "0",
+					   "-1",
+					   "1001",
+					   "x",
+					   "3,",
+					   ",3",
+					   "3,x",
+					   "0G",
+					   "3,4,5",
 					   "9999999999999999999999G" };
 
 	for (size_t i = 0; i < ARRAY_SIZE(bad); i++)
