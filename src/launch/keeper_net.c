@@ -21,6 +21,8 @@
 #include "launch/net_settings.h"
 #include "launch/policy_append.h"
 
+#define TRAFFIC_MS 200
+
 static struct keeper_net *of(struct keeper *keeper)
 {
 	return CONTAINER_OF(keeper, struct keeper_net, keeper);
@@ -307,6 +309,17 @@ static void on_rotate(struct keeper_net *net)
 		send_packet(net, json_pack("{s:s}", "op", "log"), fd);
 }
 
+/* It may lie, and it must not keep us busy. */
+static void on_traffic(struct keeper_net *net)
+{
+	uint64_t now_ms = loop_now_ms();
+
+	if (now_ms - net->traffic_ms < TRAFFIC_MS)
+		return;
+	net->traffic_ms = now_ms;
+	net->on_traffic(net->keeper.ctx);
+}
+
 static void on_packet(struct keeper_net *net, const struct packet *packet)
 {
 	const char *op = packet_op(packet);
@@ -319,6 +332,8 @@ static void on_packet(struct keeper_net *net, const struct packet *packet)
 		on_configured(net, packet->json);
 	else if (strcmp(op, "rotate") == 0)
 		on_rotate(net);
+	else if (strcmp(op, "traffic") == 0)
+		on_traffic(net);
 	else if (strcmp(op, "socket") == 0)
 		on_socket(net, packet->json);
 	else if (strcmp(op, "ask") == 0)

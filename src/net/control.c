@@ -50,6 +50,11 @@ void control_say_rotate(struct control *control)
 	say(control, json_pack("{s:s}", "op", "rotate"));
 }
 
+void control_say_traffic(struct control *control)
+{
+	say(control, json_pack("{s:s}", "op", "traffic"));
+}
+
 void control_say_asked(struct control *control, uint32_t id)
 {
 	say(control,

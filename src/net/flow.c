@@ -117,6 +117,7 @@ static const char *why_broken(const struct end *client,
 void flow_run_tunnel(struct flow *flow)
 {
 	struct end *client = flow->client, *server = flow->server;
+	uint64_t before = flow->bytes_in + flow->bytes_out;
 	const char *broken;
 
 	flow->bytes_in += flow->websocket
@@ -130,6 +131,9 @@ void flow_run_tunnel(struct flow *flow)
 				      : end_move(client, server, MOVE_BYTES);
 	if (flow->state == FLOW_GONE)
 		return;
+	if (flow->kind == FLOW_PUBLISHED &&
+	    flow->bytes_in + flow->bytes_out != before)
+		published_used(&flow->gate->published);
 	broken = why_broken(client, server);
 	if (broken)
 		end_tunnel(flow, server->error ? server->error : ECONNRESET,
