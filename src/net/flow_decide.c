@@ -19,10 +19,8 @@
 #include "net/gate.h"
 #include "net/http.h"
 #include "net/peek.h"
+#include "wire/blob_path.h"
 #include "wire/http1_head.h"
-
-/* Where the distribution API begins. */
-#define PULL_PATH "/v2/"
 
 static void decide(struct flow *flow)
 {
@@ -211,9 +209,7 @@ static bool is_pull(const struct flow *flow)
 		       0 &&
 	       (span_is(request.method, "GET") ||
 		span_is(request.method, "HEAD")) &&
-	       request.path.len >= strlen(PULL_PATH) &&
-	       memcmp(request.path.bytes, PULL_PATH, strlen(PULL_PATH)) == 0 &&
-	       request.has_authority &&
+	       blob_path_is_pull(request.path) && request.has_authority &&
 	       target_is_called(&flow->target, &request.authority, 80);
 }
 

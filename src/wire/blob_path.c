@@ -87,6 +87,13 @@ static bool contains(struct span text, const char *part)
 	return text.len && memmem(text.bytes, text.len, part, strlen(part));
 }
 
+bool blob_path_is_pull(struct span path)
+{
+	return starts(path, PREFIX) &&
+	       (path.len == strlen(PREFIX) || contains(path, "/manifests/") ||
+		contains(path, "/blobs/"));
+}
+
 int blob_redirect_parse(struct span location, const char hex[BLOB_HEX],
 			struct blob_redirect *out)
 {

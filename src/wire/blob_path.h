@@ -8,6 +8,7 @@
  */
 #pragma once
 
+#include <stdbool.h>
 #include <stddef.h>
 
 #include "wire/authority.h"
@@ -17,6 +18,12 @@
 
 /* Of a path without its query: the digest, or -1. */
 int blob_path_parse(struct span path, char hex[BLOB_HEX]);
+
+/*
+ * Is it a request as engines begin a pull with: the API's root, a manifest or
+ * a blob? Others have paths below /v2/, too.
+ */
+bool blob_path_is_pull(struct span path);
 
 struct blob_redirect {
 	struct authority host; /* its port is always given */

@@ -12,6 +12,7 @@ import threading
 
 import pytest
 
+import net_h2
 import net_origin
 import net_world
 from net_fixtures import rules
@@ -102,12 +103,12 @@ class Box:
         self.net.send({"op": "layers"}, [ours.fileno()])
         ours.close()
 
-    def connect(self, target):
+    def connect(self, target, alpn=()):
         host, _, port = target.rpartition(":")
         if host == "localhost":
             return self.net.port.open("127.0.0.1", int(port))
         client = net_origin.TlsClient(self.net.connect(target), host,
-                                      authority=f"{self.make.folder}/ca.crt")
+                                      authority=f"{self.make.folder}/ca.crt", alpn=alpn)
         client.handshake()
         return net_origin.SecureStream(client)
 
@@ -225,8 +226,9 @@ def test_a_registry_on_the_hosts_loopback(boxes):
     # The connection that was made for bytes carries the requests.
     assert len(registry.origin.connections) == 3
     # Whoever else listens on the host is not looked at.
-    assert two.get("localhost:5000", "/other")[0] == 404
-    assert not [line for line in two.net.log() if line.get("path") == "/other"]
+    for path in ("/other", "/v2/users"):
+        assert two.get("localhost:5000", path)[0] == 404
+    assert not {"/other", "/v2/users"} & {line.get("path") for line in two.net.log()}
 
 
 def test_who_knows_a_digest_has_no_right_to_it(boxes):
@@ -293,6 +295,42 @@ def test_only_what_its_digest_says_is_kept(boxes):
     registry.odd, registry.parts = None, {path_of(LAYER): LAYER}
     assert box.get("good.example:443", path_of(LAYER))[2] == LAYER
     kept(boxes, 1)
+
+
+def status_of(pid):
+    with open(f"/proc/{pid}/status", encoding="ascii") as file:
+        return dict(line.rstrip("\n").split(":\t", 1) for line in file if ":\t" in line)
+
+
+def test_it_is_confined(boxes):
+    registry = Registry(boxes.make, "203.0.113.10:443")
+    registry.parts[path_of(LAYER)] = LAYER
+    box = boxes("one")
+    box.get("good.example:443", path_of(LAYER))
+    status = status_of(box.helper.pid)
+    assert status["Seccomp"] == "2" and status["NoNewPrivs"] == "1"
+    assert int(status["CapEff"], 16) == int(status["CapBnd"], 16) == 0
+    kept(boxes, 1)
+
+
+def test_streams_of_http2_are_served_beside_each_other(boxes):
+    registry = Registry(boxes.make, "203.0.113.10:443")
+    layers = [os.urandom(300_000) for _ in range(5)]
+    registry.parts.update({path_of(data): data for data in layers})
+    box = boxes("one")
+    for count in (1, 2):
+        client = net_h2.Client(box.connect("good.example:443", alpn=("h2",)))
+        numbers = [client.ask([(":method", "GET"), (":scheme", "https"),
+                               (":authority", "good.example"), (":path", path_of(data))])
+                   for data in layers]
+        if not box.helper:
+            box.start_helper()
+        for number, data in zip(numbers, layers):
+            status, head, body = client.answer(number)
+            assert status == 200 and body == data, (count, status, head)
+        kept(boxes, 5)
+    assert registry.body_bytes == sum(map(len, layers))
+    assert [method for method, _ in registry.requests].count("HEAD") == 5
 
 
 def test_a_part_is_neither_kept_nor_served(boxes):

@@ -100,11 +100,23 @@ static void a_cut_location_stays_in_its_bytes(void)
 	}
 }
 
+static void pulls_begin_with_few_paths(void)
+{
+	CHECK(blob_path_is_pull(span_of("/v2/")));
+	CHECK(blob_path_is_pull(span_of("/v2/a/manifests/latest")));
+	CHECK(blob_path_is_pull(span_of("/v2/a" BLOB)));
+	CHECK(!blob_path_is_pull(span_of("/v2")));
+	CHECK(!blob_path_is_pull(span_of("/v2/users")));
+	CHECK(!blob_path_is_pull(span_of("/v1/a/manifests/latest")));
+	CHECK(!blob_path_is_pull(span_of("")));
+}
+
 int main(void)
 {
 	RUN(parts_of_images_are_known);
 	RUN(names_have_one_spelling);
 	RUN(a_cut_path_is_no_blob);
+	RUN(pulls_begin_with_few_paths);
 	RUN(a_store_names_the_digest_in_its_path);
 	RUN(a_login_is_no_store);
 	RUN(a_cut_location_stays_in_its_bytes);
