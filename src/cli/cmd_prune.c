@@ -13,6 +13,7 @@
 #include "base/text.h"
 #include "cli/checkpoint_prune.h"
 #include "cli/store.h"
+#include "provision/layer_store.h"
 #include "provision/warm.h"
 
 static void show_unused(void *ctx, const char *warm_key, uint64_t bytes)
@@ -58,11 +59,17 @@ static void prune_checkpoints(const struct store *store,
 static int dry_run(const struct store *store, struct error *err)
 {
 	size_t leftovers = store_leftovers(store);
-	uint64_t bytes = 0;
+	uint64_t bytes = 0, layers;
+	char size[32];
 
 	if (leftovers)
 		printf("half-made sandboxes: %zu\n", leftovers);
 	prune_checkpoints(store, CHECKPOINT_PRUNE_DRY, &bytes);
+	if (layer_store_bytes(&layers, err) < 0)
+		return -1;
+	text_from_size(layers, size, sizeof(size));
+	if (layers)
+		printf("cached layers of images, %s\n", size);
 	return warm_each_unused(show_unused, NULL, err);
 }
 
@@ -78,7 +85,7 @@ static int run(const struct options *options, struct error *err)
 		return dry_run(&store, err);
 	store_clean(&store);
 	prune_checkpoints(&store, CHECKPOINT_PRUNE, &checkpoints);
-	if (warm_prune(&freed, err) < 0)
+	if (warm_prune(&freed, err) < 0 || layer_store_clear(&freed, err) < 0)
 		return -1;
 	text_from_size(freed + checkpoints, size, sizeof(size));
 	printf("%s given back\n", size);
@@ -96,7 +103,8 @@ static const struct option_row rows[] = {
 const struct command command_prune = {
 	.name = "prune",
 	.arguments = "",
-	.help = "remove warm images and leftovers that nothing needs",
+	.help = "remove warm images, cached layers and leftovers that "
+		"nothing needs",
 	.options = rows,
 	.failure_code = 1,
 	.run = run,

@@ -12,6 +12,7 @@
 
 #include "launch/host_facts.h"
 #include "launch/keeper.h"
+#include "launch/layer_cache.h"
 #include "launch/named_sockets.h"
 #include "launch/published.h"
 #include "launch/questions.h"
@@ -34,6 +35,7 @@ struct keeper_net {
 	struct host_facts facts;
 	struct named_sockets sockets;
 	struct ssh_filters ssh;
+	struct layer_caches layers;
 	struct published next; /* while settings are being changed */
 	bool has_next;
 	bool config_sent;    /* no `configured` has come yet */

@@ -61,6 +61,11 @@ void control_say_asked(struct control *control, uint32_t id)
 	    json_pack("{s:s, s:I}", "op", "asked", "id", (json_int_t)id));
 }
 
+int control_say_layers(struct control *control)
+{
+	return say(control, json_pack("{s:s}", "op", "layers"));
+}
+
 int control_say_socket(struct control *control, uint32_t id, unsigned index)
 {
 	return say(control, json_pack("{s:s, s:I, s:i}", "op", "socket", "id",
@@ -155,6 +160,12 @@ static int on_socket(struct gate *gate, struct packet *packet)
 	return 0;
 }
 
+static int on_layers(struct gate *gate, struct packet *packet)
+{
+	layers_use(&gate->layers, packet_take_fd(packet, 0));
+	return 0;
+}
+
 static int on_answer(struct gate *gate, struct packet *packet)
 {
 	const char *verdict =
@@ -175,6 +186,7 @@ static const struct {
 	{ "config", on_config },     { "listener", on_listener },
 	{ "unlisten", on_unlisten }, { "log", on_log },
 	{ "socket", on_socket },     { "answer", on_answer },
+	{ "layers", on_layers },
 };
 
 static void handle(struct control *control, struct packet *packet)

@@ -129,7 +129,8 @@ void flow_run_tunnel(struct flow *flow)
 		flow->bytes_out +=
 			flow->watched ? flow_move_watched(flow)
 				      : end_move(client, server, MOVE_BYTES);
-	if (flow->state == FLOW_GONE)
+	/* Gone, or requests from now on. */
+	if (flow->state != FLOW_TUNNEL)
 		return;
 	if (flow->kind == FLOW_PUBLISHED &&
 	    flow->bytes_in + flow->bytes_out != before)
