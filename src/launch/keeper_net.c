@@ -13,6 +13,7 @@
 
 #include "base/error.h"
 #include "base/fileio.h"
+#include "base/host_trust.h"
 #include "base/log.h"
 #include "base/own.h"
 #include "base/text.h"
@@ -307,6 +308,15 @@ static void on_rotate(struct keeper_net *net)
 		send_packet(net, json_pack("{s:s}", "op", "log"), fd);
 }
 
+/* It cannot open a file any more. */
+static void on_trust(struct keeper_net *net)
+{
+	AUTO_CLOSE int fd = host_trust_open();
+
+	if (fd >= 0)
+		send_packet(net, json_pack("{s:s}", "op", "trust"), fd);
+}
+
 static void on_packet(struct keeper_net *net, const struct packet *packet)
 {
 	const char *op = packet_op(packet);
@@ -319,6 +329,8 @@ static void on_packet(struct keeper_net *net, const struct packet *packet)
 		on_configured(net, packet->json);
 	else if (strcmp(op, "rotate") == 0)
 		on_rotate(net);
+	else if (strcmp(op, "trust") == 0)
+		on_trust(net);
 	else if (strcmp(op, "socket") == 0)
 		on_socket(net, packet->json);
 	else if (strcmp(op, "ask") == 0)
