@@ -393,6 +393,32 @@ def test_a_half_made_disk_is_made_anew(home, registry):
     assert not folder.exists()
 
 
+def test_an_unpacking_that_was_killed_is_done_again(home, registry):
+    """The command goes while its parts become a disk."""
+    files = [entry(f"f{number}", data=b"x" * 3000) for number in range(6000)]
+    registry.put(Image([make_tar(files)], packing=""), "unpacks")
+    name = f"{registry.host}/unpacks"
+    content = home.path / "data/images/content"
+
+    def making():
+        return list(content.glob(".making-*")) if content.exists() else []
+    for _ in range(10):
+        process = home.start("template", "pull", name)
+        wait_until(lambda: making() or process.poll() is not None)
+        kill_hard(process)
+        if home.contents() == [] and home.names() == []:
+            break
+        home("template", "rm", "-f", name)
+    else:
+        pytest.fail("it was never killed in time")
+    assert making()
+    home("template", "pull", name)
+    assert not making()
+    disk = home.inspect(name)["disk"]
+    fsck(disk)
+    assert cat(disk, "/f0") == cat(disk, "/f5999") == b"x" * 3000
+
+
 def test_prune_takes_what_killed_makers_left(home, registry):
     registry.put(Image([layer("p")]), "prunes")
     home("template", "pull", f"{registry.host}/prunes")
