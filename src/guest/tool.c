@@ -23,7 +23,9 @@
 #include "base/own.h"
 #include "base/text.h"
 #include "guest/overlay.h"
+#include "guest/saved_root.h"
 #include "guest/seed.h"
+#include "guest/trust.h"
 #include "tree/tree_copy.h"
 #include "tree/tree_walk.h"
 
@@ -31,6 +33,8 @@
 #define ROOT_VIEW "/run/bawn/root"
 #define READ_BYTES (128u * 1024)
 #define DISCARD_BYTES_MAX (4u << 20)
+#define MOUNTS_BYTES_MAX (1u << 20)
+#define PEM_BYTES_MAX (64u << 10)
 /* It is the guest's own disk that fills up. */
 #define ENTRIES_MAX (8u * 1000 * 1000)
 
@@ -77,17 +81,53 @@ static int tar_out(char **args, struct error *err)
  * The disk's own files, without what is mounted on it: seen through a second
  * mount of the root, which nobody else sees.
  */
-static int root_out(char **args, struct error *err)
+static int view_root(struct error *err)
 {
-	struct tree_walk_setup setup = { .put = put, .skipped = skipped };
-
 	if (mkdir(ROOT_VIEW, 0700) < 0 && errno != EEXIST)
 		return error_set(err, errno, ROOT_VIEW);
 	if (unshare(CLONE_NEWNS) < 0 ||
 	    mount(NULL, "/", NULL, MS_PRIVATE | MS_REC, NULL) < 0 ||
 	    mount("/", ROOT_VIEW, NULL, MS_BIND, NULL) < 0)
 		return error_set(err, errno, "second mount of the root");
+	return 0;
+}
+
+static int root_out(char **args, struct error *err)
+{
+	struct tree_walk_setup setup = { .put = put,
+					 .skipped = skipped,
+					 .flags = TREE_WALK_DISK };
+
+	if (view_root(err) < 0)
+		return -1;
 	return tree_walk(AT_FDCWD, ROOT_VIEW, "", &setup, err);
+}
+
+/*
+ * A copy of a sandbox's disk as the root of an image. On stdin the mount points
+ * of the host's folders, each ended by a NUL.
+ */
+static int save_out(char **args, struct error *err)
+{
+	struct tree_walk_setup setup = { .put = put,
+					 .choose = saved_root_choose,
+					 .flags = TREE_WALK_DISK };
+	AUTO_BUFFER struct buffer paths = BUFFER_INIT(MOUNTS_BYTES_MAX);
+	AUTO_BUFFER struct buffer pem = BUFFER_INIT(PEM_BYTES_MAX);
+
+	if (fileio_read_fd(STDIN_FILENO, &paths, err) < 0)
+		return -1;
+	/* "" where the sandbox has no authority */
+	(void)fileio_read(AT_FDCWD, TRUST_FILE, &pem, NULL);
+	if (view_root(err) < 0 || buffer_append(&pem, "", 1) < 0)
+		return -1;
+	/* links of the disk lead to where they led */
+	if (chroot(ROOT_VIEW) < 0 || chdir("/") < 0)
+		return error_set(err, errno, "the disk as the root");
+	if (saved_root_hide("", (const char *)paths.data, paths.len, err) < 0)
+		return -1;
+	saved_root_clean("", (const char *)pem.data);
+	return tree_walk(AT_FDCWD, "/", "", &setup, err);
 }
 
 static int feed(struct tree_unpack *unpack, struct error *err)
@@ -195,6 +235,7 @@ static const struct {
 } tools[] = {
 	{ "tar-out", 1, tar_out },   /* PATH to stdout */
 	{ "root-out", 0, root_out }, /* the disk to stdout */
+	{ "save-out", 0, save_out }, /* the disk as an image to stdout */
 	{ "tar-in", 1, tar_in },     /* stdin into the folder PATH */
 	{ "copy-in", 1, copy_in },   /* what tar-out wrote, to PATH */
 	{ "changes", 1, changes },   /* of share NUMBER, to stdout */
