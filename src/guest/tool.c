@@ -32,6 +32,8 @@
 #define AGENT_UID 1000
 #define ROOT_VIEW "/run/bawn/root"
 #define READ_BYTES (128u * 1024)
+#define OUT_BYTES (256u * 1024)
+#define PIPE_BYTES (1 << 20)
 #define DISCARD_BYTES_MAX (4u << 20)
 #define MOUNTS_BYTES_MAX (1u << 20)
 #define PEM_BYTES_MAX (64u << 10)
@@ -46,7 +48,7 @@ static void on_signal(int number)
 }
 
 /* The host's command went away: what is half written must go as well. */
-static void catch_signals(void)
+static void begin(void)
 {
 	static const int caught[] = { SIGHUP, SIGINT, SIGTERM };
 	struct sigaction action = { .sa_handler = on_signal };
@@ -54,11 +56,31 @@ static void catch_signals(void)
 	for (size_t i = 0; i < ARRAY_SIZE(caught); i++)
 		sigaction(caught[i], &action, NULL);
 	signal(SIGPIPE, SIG_IGN);
+	/* fewer turns between us and the first process; it may be no pipe */
+	(void)fcntl(STDOUT_FILENO, F_SETPIPE_SZ, PIPE_BYTES);
+}
+
+/* Heads and small files together: each write wakes the first process. */
+static uint8_t out[OUT_BYTES];
+static size_t out_len;
+
+static int flush(struct error *err)
+{
+	size_t len = out_len;
+
+	out_len = 0;
+	return fileio_write_all(STDOUT_FILENO, out, len, err);
 }
 
 static int put(void *ctx, const void *bytes, size_t len, struct error *err)
 {
-	return fileio_write_all(STDOUT_FILENO, bytes, len, err);
+	if (out_len + len > sizeof(out) && flush(err) < 0)
+		return -1;
+	if (len >= sizeof(out))
+		return fileio_write_all(STDOUT_FILENO, bytes, len, err);
+	memcpy(out + out_len, bytes, len);
+	out_len += len;
+	return 0;
 }
 
 static void skipped(void *ctx, const char *path, const char *why)
@@ -252,8 +274,8 @@ int tool_run(int argc, char **argv)
 		if (argc < 2 || strcmp(argv[1], tools[i].name) != 0 ||
 		    argc != tools[i].args + 2)
 			continue;
-		catch_signals();
-		if (tools[i].run(argv + 2, &err) == 0)
+		begin();
+		if (tools[i].run(argv + 2, &err) == 0 && flush(&err) == 0)
 			return 0;
 		fprintf(stderr, "%s\n", err.text);
 		return 1;
