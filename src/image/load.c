@@ -263,11 +263,14 @@ static json_t *begin_config(const struct load *load, struct error *err)
 	AUTO_BUFFER struct buffer text = BUFFER_INIT(IMAGE_JSON_MAX);
 	AUTO_CLOSE int fd = -1;
 	json_t *config;
+	int got;
 
 	if (load->from != LOAD_DISK)
 		return json_pack("{s:{}}", "config");
-	if (talk_open(LOAD_CONFIG, &fd, err) <= 0 ||
-	    fileio_read_fd(fd, &text, err) < 0)
+	got = talk_open(LOAD_CONFIG, &fd, err);
+	if (got == 0)
+		error_set(err, 0, "there is no order");
+	if (got <= 0 || fileio_read_fd(fd, &text, err) < 0)
 		return NULL;
 	config = text.len ? json_loadb((const char *)text.data, text.len,
 				       JSON_REJECT_DUPLICATES, NULL)
