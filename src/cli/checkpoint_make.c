@@ -154,7 +154,7 @@ static int find_machine(struct making *making, struct error *err)
 	return error_set(err, ETIMEDOUT, "its supervisor does not answer");
 }
 
-static int ask(struct making *making, struct error *err)
+static int ask(struct making *making, bool memory, struct error *err)
 {
 	struct timeval limit = { .tv_sec = ANSWER_SECONDS };
 	int fd = TAKE_FD(making->control);
@@ -163,7 +163,10 @@ static int ask(struct making *making, struct error *err)
 
 	setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &limit, sizeof(limit));
 	control_client_init(&client, fd);
-	answer = control_call(&client, json_pack("{s:s}", "op", "checkpoint"),
+	answer = control_call(&client,
+			      memory ? json_pack("{s:s}", "op", "checkpoint")
+				     : json_pack("{s:s, s:b}", "op",
+						 "checkpoint", "memory", 0),
 			      err);
 	control_client_release(&client);
 	if (!answer)
@@ -213,7 +216,7 @@ static int from_running(struct making *making, struct error *err)
 	making->record.memory = true;
 	if (offer_folder(making, err) < 0)
 		return -1;
-	if (ask(making, err) < 0 || take_files(making, err) < 0) {
+	if (ask(making, true, err) < 0 || take_files(making, err) < 0) {
 		fileio_remove_tree(making->machine, SNAPSHOT_MAKING, NULL);
 		return -1;
 	}
@@ -382,6 +385,41 @@ int checkpoint_make(const struct sandbox *sandbox, const char *label,
 	text_copy(made->label, sizeof(made->label), making->record.label);
 	made->pause_ms = making->pause_ms;
 	return 0;
+}
+
+static int disk_of_running(struct making *making, const char *name,
+			   struct error *err)
+{
+	AUTO_CLOSE int from = -1;
+
+	if (offer_folder(making, err) < 0)
+		return -1;
+	from = open_dir(making->machine, SNAPSHOT_MAKING, err);
+	if (from < 0 || ask(making, false, err) < 0)
+		return -1;
+	return renameat(from, SNAPSHOT_DISK, making->folder, name) < 0
+		       ? error_set(err, errno, SNAPSHOT_DISK)
+		       : 0;
+}
+
+int checkpoint_take_disk(const struct sandbox *sandbox, int folder,
+			 const char *name, struct error *err)
+{
+	struct making making = { .sandbox = sandbox, .folder = folder };
+	AUTO_CLOSE int machine =
+		open_dir(sandbox->folder, SANDBOX_MACHINE_FOLDER, err);
+	int result;
+
+	if (machine < 0)
+		return -1;
+	making.machine = machine;
+	if (fileio_is_locked(sandbox->folder, STORE_ALIVE_FILE) == 1) {
+		result = disk_of_running(&making, name, err);
+		fileio_remove_tree(machine, SNAPSHOT_MAKING, NULL);
+	} else {
+		result = copy_file(machine, "disk.qcow2", folder, name, err);
+	}
+	return result < 0 ? -1 : seal(folder, name, err);
 }
 
 int checkpoint_restore(const struct sandbox *sandbox,

@@ -193,7 +193,7 @@ static int complete(const struct options *options, struct error *err)
 	command = command_find(count - 1, words, &used, &group, err);
 	if (group && count == 2)
 		offer_subcommands(group, typed);
-	if (!command || (command->flags & COMMAND_LATER))
+	if (!command)
 		return 0;
 	option = count - 1 > used ? waiting_option(command, words[count - 2])
 				  : NULL;

@@ -60,11 +60,6 @@ static int help(const struct options *options, struct error *err)
 			command_group_help(group, &text);
 		else if (!command)
 			return -1;
-		else if (command->flags & COMMAND_LATER)
-			return error_set(err, 0,
-					 "%s: not available yet in this "
-					 "version",
-					 command->name);
 		else
 			options_help(command, &text);
 	}

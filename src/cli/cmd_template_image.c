@@ -7,15 +7,14 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/error.h"
-#include "base/mem.h"
 #include "base/own.h"
 #include "cli/progress_view.h"
+#include "cli/save.h"
+#include "cli/template_file.h"
 #include "provision/template_load.h"
 #include "provision/template_pull.h"
 #include "provision/template_push.h"
@@ -121,42 +120,26 @@ const struct command command_template_load = {
 	.run = load,
 };
 
-/* Beside it, so that a half written one never has its name. */
-static int save_file(const char *name, const char *path, struct error *err)
-{
-	AUTO_FREE char *hidden = xasprintf("%s.XXXXXX", path);
-	AUTO_CLOSE int fd = mkostemp(hidden, O_CLOEXEC);
-	mode_t mask = umask(0);
-
-	umask(mask);
-	if (fd < 0)
-		return error_set(err, errno, "%s", path);
-	if (template_save(name, fd, progress_view(), err) < 0) {
-		unlink(hidden);
-		return -1;
-	}
-	if (fchmod(fd, 0666 & ~mask) < 0 || rename(hidden, path) < 0) {
-		error_set(err, errno, "%s", path);
-		unlink(hidden);
-		return -1;
-	}
-	return 0;
-}
-
 static int save(const struct options *options, struct error *err)
 {
 	const char *path = options_value(options, "output");
-	struct stat facts;
+	struct save_wish wish = { .sandbox = options->words[0],
+				  .output = path };
 
+	/* as some say `save SANDBOX TAG` */
+	if (options->word_count == 2) {
+		wish.tag = options->words[1];
+		return save_sandbox(&wish, err);
+	}
 	if (!path && isatty(1))
 		return options_usage(err, "an archive is nothing for a "
 					  "terminal: use -o FILE");
 	if (!path)
 		return template_save(options->words[0], 1, progress_view(),
 				     err);
-	if (stat(path, &facts) == 0 && !S_ISREG(facts.st_mode))
-		return error_set(err, 0, "%s is not a file", path);
-	return save_file(options->words[0], path, err);
+	if (template_file_check(path, err) < 0)
+		return -1;
+	return template_file_write(options->words[0], path, err);
 }
 
 static const struct option_row save_rows[] = {
@@ -167,13 +150,14 @@ static const struct option_row save_rows[] = {
 
 const struct command command_template_save = {
 	.name = "template save",
-	.arguments = "IMAGE",
+	.arguments = "IMAGE | SANDBOX TAG",
 	.help = "write a template into an archive",
-	.details = "`docker load`, skopeo and `bawn template load` read it.",
+	.details = "`docker load`, skopeo and `bawn template load` read it. "
+		   "With two words it is `bawn save`.",
 	.options = save_rows,
 	.completes = COMPLETE_TEMPLATES,
 	.min_words = 1,
-	.max_words = 1,
+	.max_words = 2,
 	.failure_code = 1,
 	.run = save,
 };

@@ -60,6 +60,7 @@ const struct command *const command_rows[] = {
 	&command_checkpoint,
 	&command_restore,
 	&command_fork,
+	&command_save,
 	&command_rm,
 	&command_undo,
 	&command_prune,
@@ -85,21 +86,6 @@ const struct command *const command_rows[] = {
 	&command_remove_later,
 	NULL,
 };
-
-#define LATER(word)                                                           \
-	{                                                                     \
-		.name = word, .arguments = "", .help = "", .failure_code = 1, \
-		.flags = COMMAND_HIDDEN | COMMAND_LATER,                      \
-		.max_words = COMMAND_ANY_WORDS                                \
-	}
-
-/* One a line, for those who change it. */
-/* clang-format off */
-const struct command commands_later[] = {
-	LATER("save"),
-	{ .name = NULL },
-};
-/* clang-format on */
 
 /* Length of the first word of a name of two; 0 for a name of one. */
 static size_t group_length(const struct command *command)
@@ -128,19 +114,6 @@ static bool named(const struct command *command, int argc,
 	       !strcmp(command->name + len + 1, argv[1]);
 }
 
-/* The next command of both tables; *at starts at 0. */
-static const struct command *next_row(size_t *at)
-{
-	size_t known = ARRAY_SIZE(command_rows) - 1;
-	size_t i = (*at)++;
-
-	if (i < known)
-		return command_rows[i];
-	return i - known < ARRAY_SIZE(commands_later) - 1
-		       ? &commands_later[i - known]
-		       : NULL;
-}
-
 /* Whether the program has it under the name that it was called by. */
 static bool spelled(const struct command *command)
 {
@@ -154,13 +127,13 @@ static bool spelled(const struct command *command)
 	return spelling_has(word);
 }
 
-/* The same without those that this spelling does not have. */
+/* The next one that this spelling has; *at starts at 0. */
 static const struct command *next_command(size_t *at)
 {
 	const struct command *command;
 
 	do
-		command = next_row(at);
+		command = command_rows[(*at)++];
 	while (command && !spelled(command));
 	return command;
 }

@@ -44,6 +44,7 @@ extern const struct command command_env;
 extern const struct command command_events;
 extern const struct command command_exec;
 extern const struct command command_fork;
+extern const struct command command_save;
 extern const struct command command_help;
 extern const struct command command_init;
 extern const struct command command_inspect;
@@ -95,5 +96,3 @@ extern const struct command command_undo;
 extern const struct command command_version;
 /* The options of every listing. */
 extern const struct option_row command_list_rows[];
-/* Recognised, not there yet; ends in a row without a name. */
-extern const struct command commands_later[];

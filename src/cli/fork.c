@@ -29,16 +29,16 @@
 #include "state/events.h"
 #include "state/snapshot.h"
 
-static void layer_name(unsigned number, char name[32])
+static void layer_name(unsigned number, char name[FORK_LAYER_NAME])
 {
-	text_format(name, 32, FORK_LAYERS "/%02u.qcow2", number);
+	text_format(name, FORK_LAYER_NAME, FORK_LAYERS "/%02u.qcow2", number);
 }
 
 int fork_add_layers(const struct sandbox *sandbox, struct start_spec *spec,
 		    struct error *err)
 {
 	unsigned count = 0;
-	char name[32];
+	char name[FORK_LAYER_NAME];
 
 	for (; count < FORK_LAYERS_MAX; count++) {
 		layer_name(count, name);
@@ -74,12 +74,10 @@ static int open_place(const struct sandbox *sandbox, const char *label,
 	return fd < 0 ? error_set(err, errno, "%s", place) : fd;
 }
 
-/* The parent's own layers, and on top of them its disk at that moment. */
-static int share_disks(const struct sandbox *parent, int checkpoint,
-		       const struct sandbox *child, struct error *err)
+int fork_share_layers(const struct sandbox *parent, const struct sandbox *child,
+		      char name[FORK_LAYER_NAME], struct error *err)
 {
 	unsigned count = 0;
-	char name[32];
 
 	if (mkdirat(child->folder, FORK_LAYERS, 0700) < 0)
 		return error_set(err, errno, FORK_LAYERS);
@@ -97,7 +95,17 @@ static int share_disks(const struct sandbox *parent, int checkpoint,
 			"%s is a fork of a fork %u times over: no more "
 			"layers fit",
 			parent->record.name, count);
-	layer_name(count, name);
+	return 0;
+}
+
+/* The parent's own layers, and on top of them its disk at that moment. */
+static int share_disks(const struct sandbox *parent, int checkpoint,
+		       const struct sandbox *child, struct error *err)
+{
+	char name[FORK_LAYER_NAME];
+
+	if (fork_share_layers(parent, child, name, err) < 0)
+		return -1;
 	return link_file(checkpoint, SNAPSHOT_DISK, child->folder, name, err);
 }
 

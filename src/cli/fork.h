@@ -25,6 +25,13 @@ struct store;
 int fork_make(struct store *store, const struct sandbox *parent,
 	      const struct checkpoint *from, const char *name,
 	      struct error *err);
+/*
+ * Gives the child what the parent's own top layer stands on, and the name of
+ * the layer that comes next, beneath the child's folder.
+ */
+#define FORK_LAYER_NAME 32
+int fork_share_layers(const struct sandbox *parent, const struct sandbox *child,
+		      char next[FORK_LAYER_NAME], struct error *err);
 /* The paths of its layers into spec->disks, the highest first. */
 int fork_add_layers(const struct sandbox *sandbox, struct start_spec *spec,
 		    struct error *err);

@@ -160,16 +160,6 @@ static int run_command(const struct command *command, int argc,
 	return flush_output(result);
 }
 
-static int not_yet(const struct command *command)
-{
-	struct error err = { 0 };
-
-	error_set(&err, 0, "%s: not available yet in this version",
-		  command->name);
-	print_error(&err);
-	return 1;
-}
-
 static int usage_error(const struct error *err)
 {
 	print_error(err);
@@ -221,8 +211,6 @@ static int dispatch(int argc, const char *const *argv, bool help)
 								 : 0;
 	if (!command)
 		return usage_error(&err);
-	if (command->flags & COMMAND_LATER)
-		return not_yet(command);
 	if (help)
 		return show_help(command);
 	return run_command(command, argc - words, argv + words);

@@ -51,7 +51,6 @@ enum command_flags {
 	COMMAND_STOPS_EARLY = 1 << 1, /* all after the first word is the rest */
 	COMMAND_HIDDEN = 1 << 2,      /* not in the help */
 	COMMAND_USES_STORE = 1 << 3,  /* leftovers are cleaned before it */
-	COMMAND_LATER = 1 << 4,       /* recognised, not available yet */
 	COMMAND_RAW = 1 << 5,         /* all words are the rest, also options */
 };
 

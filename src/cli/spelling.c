@@ -23,10 +23,10 @@ static const struct {
 	[SPELLING_BAWN] = { "bawn", "bawn", NULL },
 	[SPELLING_DOCKER] = { "docker-sandbox", "docker sandbox",
 			      "create exec help inspect ls network reset rm "
-			      "run stop version" },
+			      "run save stop version" },
 	[SPELLING_SBX] = { "sbx", "sbx",
-			   "cp create exec help ls policy ports rm run secret "
-			   "stop template version" },
+			   "cp create exec help ls policy ports rm run save "
+			   "secret stop template version" },
 	[SPELLING_RALPH] = { "ralph", "ralph", "loop" },
 };
 

@@ -23,14 +23,20 @@
 #include "base/own.h"
 #include "base/text.h"
 #include "guest/overlay.h"
+#include "guest/saved_root.h"
 #include "guest/seed.h"
+#include "guest/trust.h"
 #include "tree/tree_copy.h"
 #include "tree/tree_walk.h"
 
 #define AGENT_UID 1000
 #define ROOT_VIEW "/run/bawn/root"
 #define READ_BYTES (128u * 1024)
+#define OUT_BYTES (256u * 1024)
+#define PIPE_BYTES (1 << 20)
 #define DISCARD_BYTES_MAX (4u << 20)
+#define MOUNTS_BYTES_MAX (1u << 20)
+#define PEM_BYTES_MAX (64u << 10)
 /* It is the guest's own disk that fills up. */
 #define ENTRIES_MAX (8u * 1000 * 1000)
 
@@ -42,7 +48,7 @@ static void on_signal(int number)
 }
 
 /* The host's command went away: what is half written must go as well. */
-static void catch_signals(void)
+static void begin(void)
 {
 	static const int caught[] = { SIGHUP, SIGINT, SIGTERM };
 	struct sigaction action = { .sa_handler = on_signal };
@@ -50,11 +56,31 @@ static void catch_signals(void)
 	for (size_t i = 0; i < ARRAY_SIZE(caught); i++)
 		sigaction(caught[i], &action, NULL);
 	signal(SIGPIPE, SIG_IGN);
+	/* fewer turns between us and the first process; it may be no pipe */
+	(void)fcntl(STDOUT_FILENO, F_SETPIPE_SZ, PIPE_BYTES);
+}
+
+/* Heads and small files together: each write wakes the first process. */
+static uint8_t out[OUT_BYTES];
+static size_t out_len;
+
+static int flush(struct error *err)
+{
+	size_t len = out_len;
+
+	out_len = 0;
+	return fileio_write_all(STDOUT_FILENO, out, len, err);
 }
 
 static int put(void *ctx, const void *bytes, size_t len, struct error *err)
 {
-	return fileio_write_all(STDOUT_FILENO, bytes, len, err);
+	if (out_len + len > sizeof(out) && flush(err) < 0)
+		return -1;
+	if (len >= sizeof(out))
+		return fileio_write_all(STDOUT_FILENO, bytes, len, err);
+	memcpy(out + out_len, bytes, len);
+	out_len += len;
+	return 0;
 }
 
 static void skipped(void *ctx, const char *path, const char *why)
@@ -77,17 +103,53 @@ static int tar_out(char **args, struct error *err)
  * The disk's own files, without what is mounted on it: seen through a second
  * mount of the root, which nobody else sees.
  */
-static int root_out(char **args, struct error *err)
+static int view_root(struct error *err)
 {
-	struct tree_walk_setup setup = { .put = put, .skipped = skipped };
-
 	if (mkdir(ROOT_VIEW, 0700) < 0 && errno != EEXIST)
 		return error_set(err, errno, ROOT_VIEW);
 	if (unshare(CLONE_NEWNS) < 0 ||
 	    mount(NULL, "/", NULL, MS_PRIVATE | MS_REC, NULL) < 0 ||
 	    mount("/", ROOT_VIEW, NULL, MS_BIND, NULL) < 0)
 		return error_set(err, errno, "second mount of the root");
+	return 0;
+}
+
+static int root_out(char **args, struct error *err)
+{
+	struct tree_walk_setup setup = { .put = put,
+					 .skipped = skipped,
+					 .flags = TREE_WALK_DISK };
+
+	if (view_root(err) < 0)
+		return -1;
 	return tree_walk(AT_FDCWD, ROOT_VIEW, "", &setup, err);
+}
+
+/*
+ * A copy of a sandbox's disk as the root of an image. On stdin the mount points
+ * of the host's folders, each ended by a NUL.
+ */
+static int save_out(char **args, struct error *err)
+{
+	struct tree_walk_setup setup = { .put = put,
+					 .choose = saved_root_choose,
+					 .flags = TREE_WALK_DISK };
+	AUTO_BUFFER struct buffer paths = BUFFER_INIT(MOUNTS_BYTES_MAX);
+	AUTO_BUFFER struct buffer pem = BUFFER_INIT(PEM_BYTES_MAX);
+
+	if (fileio_read_fd(STDIN_FILENO, &paths, err) < 0)
+		return -1;
+	/* "" where the sandbox has no authority */
+	(void)fileio_read(AT_FDCWD, TRUST_FILE, &pem, NULL);
+	if (view_root(err) < 0 || buffer_append(&pem, "", 1) < 0)
+		return -1;
+	/* links of the disk lead to where they led */
+	if (chroot(ROOT_VIEW) < 0 || chdir("/") < 0)
+		return error_set(err, errno, "the disk as the root");
+	if (saved_root_hide("", (const char *)paths.data, paths.len, err) < 0)
+		return -1;
+	saved_root_clean("", (const char *)pem.data);
+	return tree_walk(AT_FDCWD, "/", "", &setup, err);
 }
 
 static int feed(struct tree_unpack *unpack, struct error *err)
@@ -195,6 +257,7 @@ static const struct {
 } tools[] = {
 	{ "tar-out", 1, tar_out },   /* PATH to stdout */
 	{ "root-out", 0, root_out }, /* the disk to stdout */
+	{ "save-out", 0, save_out }, /* the disk as an image to stdout */
 	{ "tar-in", 1, tar_in },     /* stdin into the folder PATH */
 	{ "copy-in", 1, copy_in },   /* what tar-out wrote, to PATH */
 	{ "changes", 1, changes },   /* of share NUMBER, to stdout */
@@ -211,8 +274,8 @@ int tool_run(int argc, char **argv)
 		if (argc < 2 || strcmp(argv[1], tools[i].name) != 0 ||
 		    argc != tools[i].args + 2)
 			continue;
-		catch_signals();
-		if (tools[i].run(argv + 2, &err) == 0)
+		begin();
+		if (tools[i].run(argv + 2, &err) == 0 && flush(&err) == 0)
 			return 0;
 		fprintf(stderr, "%s\n", err.text);
 		return 1;

@@ -13,6 +13,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/buffer.h"
 #include "base/error.h"
 #include "base/fileio.h"
 #include "base/log.h"
@@ -21,6 +22,7 @@
 #include "guest/trust_internal.h"
 
 #define BLOCK_MAX 8192u /* with the heading */
+#define BUNDLE_MAX (8u << 20)
 
 /* Debian and others; Fedora; SUSE; Alpine. Some are links to another. */
 static const char *const bundles[] = {
@@ -228,6 +230,64 @@ void trust_install(const char *root, const char *pem)
 	add_anchors(root, pem);
 	write_file(root, TRUST_FILE, pem);
 	trust_java_install(root, pem);
+}
+
+/* The text between and with the two lines of a PEM block; its length. */
+static const char *find_block(const char *pem, size_t *len)
+{
+	static const char end_line[] = "-----END CERTIFICATE-----\n";
+	const char *begin = strstr(pem, "-----BEGIN CERTIFICATE-----");
+	const char *end = begin ? strstr(begin, end_line) : NULL;
+
+	*len = end ? (size_t)(end - begin) + strlen(end_line) : 0;
+	return end ? begin : NULL;
+}
+
+static void cut(struct buffer *list, const char *text, size_t len)
+{
+	const uint8_t *found;
+
+	while (list->len &&
+	       (found = memmem(list->data, list->len, text, len))) {
+		size_t at = (size_t)(found - list->data);
+
+		memmove(list->data + at, found + len, list->len - at - len);
+		list->len -= len;
+	}
+}
+
+static void remove_from_bundle(const char *root, const char *path,
+			       const char *pem)
+{
+	AUTO_BUFFER struct buffer list = BUFFER_INIT(BUNDLE_MAX);
+	AUTO_CLOSE int fd = open_file(root, path, O_RDWR);
+	struct error err = { 0 };
+	size_t was, len;
+	const char *block = find_block(pem, &len);
+
+	if (fd < 0 || fileio_read_fd(fd, &list, &err) < 0)
+		return;
+	was = list.len;
+	cut(&list, HEADING, strlen(HEADING));
+	if (block)
+		cut(&list, block, len);
+	if (list.len == was)
+		return;
+	if (fileio_pwrite_all(fd, list.data, list.len, 0, &err) < 0 ||
+	    ftruncate(fd, (off_t)list.len) < 0)
+		log_warn("%s: %s", path, err.text);
+}
+
+void trust_remove(const char *root, const char *pem)
+{
+	char path[PATH_MAX];
+
+	for (size_t i = 0; i < ARRAY_SIZE(bundles); i++)
+		remove_from_bundle(root, bundles[i], pem);
+	for (size_t i = 0; i < ARRAY_SIZE(anchors); i++)
+		if (text_format(path, sizeof(path), "%s%s/bawn.crt", root,
+				anchors[i]) == 0)
+			(void)unlink(path);
 }
 
 unsigned trust_variables(const char *root,

@@ -23,6 +23,8 @@
  * What cannot be written is logged. root stands before every path ("").
  */
 void trust_install(const char *root, const char *pem);
+/* Takes it back wherever trust_install() or an update of lists put it. */
+void trust_remove(const char *root, const char *pem);
 /*
  * For a template without a list of authorities: it gets this one, which is the
  * host's. Any other keeps what it has.

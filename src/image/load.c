@@ -15,6 +15,7 @@
 
 #include "base/buffer.h"
 #include "base/error.h"
+#include "base/fileio.h"
 #include "base/mem.h"
 #include "base/own.h"
 #include "base/text.h"
@@ -30,6 +31,8 @@
 #define INDEX_DEPTH_MAX 3
 #define GZIP "\x1f\x8b"
 #define ZSTD "\x28\xb5\x2f\xfd"
+
+AUTO_DEFINE(json, json_t *, json_decref)
 
 struct load {
 	enum load_from from;
@@ -254,13 +257,55 @@ static int read_docker(struct load *load, size_t number, struct error *err)
 	return 0;
 }
 
-/* The configuration of a plain tar says nothing but what it is. */
+/* Our own order for a disk; it is checked with the whole configuration. */
+static json_t *begin_config(const struct load *load, struct error *err)
+{
+	AUTO_BUFFER struct buffer text = BUFFER_INIT(IMAGE_JSON_MAX);
+	AUTO_CLOSE int fd = -1;
+	json_t *config;
+	int got;
+
+	if (load->from != LOAD_DISK)
+		return json_pack("{s:{}}", "config");
+	got = talk_open(LOAD_CONFIG, &fd, err);
+	if (got == 0)
+		error_set(err, 0, "there is no order");
+	if (got <= 0 || fileio_read_fd(fd, &text, err) < 0)
+		return NULL;
+	config = text.len ? json_loadb((const char *)text.data, text.len,
+				       JSON_REJECT_DUPLICATES, NULL)
+			  : NULL;
+	if (!config)
+		error_set(err, 0, "the order is malformed");
+	return config;
+}
+
+/* A plain tar says nothing but what it is; how it is run an order may say. */
+static int write_config(struct load *load, struct error *err)
+{
+	AUTO(json) json_t *config = begin_config(load, err);
+	AUTO(json)
+	json_t *facts = json_pack("{s:s, s:s, s:{s:s, s:[s]}}", "architecture",
+				  load->platform.architecture, "os",
+				  load->platform.os, "rootfs", "type", "layers",
+				  "diff_ids", load->image.layers[0].digest);
+	AUTO_FREE char *text = NULL;
+
+	if (!config)
+		return -1;
+	if (facts && json_object_update(config, facts) == 0)
+		text = json_dumps(config, JSON_COMPACT);
+	if (!text)
+		return error_set(err, ENOMEM, "configuration");
+	return buffer_append(&load->config, text, strlen(text)) < 0
+		       ? error_set(err, E2BIG, "configuration")
+		       : 0;
+}
+
 static int read_plain(struct load *load, struct error *err)
 {
 	struct archive_region whole = { .fd = STDIN_FILENO };
-	AUTO_FREE char *text = NULL;
 	struct stat st;
-	json_t *config;
 
 	if (fstat(STDIN_FILENO, &st) < 0 || !S_ISREG(st.st_mode))
 		return error_set(err, errno, "the archive is no file");
@@ -269,23 +314,19 @@ static int read_plain(struct load *load, struct error *err)
 		return -1;
 	load->names.count = 1;
 	load->names.names = xcalloc(1, sizeof(char *));
-	config = json_pack("{s:s, s:s, s:{}, s:{s:s, s:[s]}}", "architecture",
-			   load->platform.architecture, "os", load->platform.os,
-			   "config", "rootfs", "type", "layers", "diff_ids",
-			   load->image.layers[0].digest);
-	text = config ? json_dumps(config, JSON_COMPACT) : NULL;
-	json_decref(config);
-	if (!text)
-		return error_set(err, ENOMEM, "configuration");
-	buffer_append(&load->config, text, strlen(text));
+	if (write_config(load, err) < 0)
+		return -1;
 	write_manifest(load);
 	return 0;
 }
 
 static int read_all(struct load *load, size_t number, struct error *err)
 {
-	int found = read_document(load, "index.json", &load->manifest, err);
+	int found;
 
+	if (load->from == LOAD_DISK)
+		return read_plain(load, err);
+	found = read_document(load, "index.json", &load->manifest, err);
 	if (found < 0)
 		return -1;
 	if (found)

@@ -48,7 +48,7 @@ struct options {
 	const char *label;
 	struct layers layers;
 	size_t number; /* of an image in an archive */
-	bool folder;   /* the archive is one */
+	enum load_from from;
 	/* of the job add */
 	struct ext4_add_rule takes[EXT4_ADD_RULES_MAX];
 	struct ext4_add_rule links[EXT4_ADD_RULES_MAX];
@@ -218,8 +218,7 @@ static int job_load(struct options *options, struct error *err)
 	json_object_seed(0); /* from /dev/urandom */
 	if (profile_enter_talking(err) < 0)
 		return -1;
-	return load_image(options->folder ? LOAD_FOLDER : LOAD_TAR,
-			  options->number, &platform, err);
+	return load_image(options->from, options->number, &platform, err);
 }
 
 static int job_save(struct options *options, struct error *err)
@@ -296,6 +295,21 @@ static int parse_rule(const char *value, struct ext4_add_rule *rules,
 	return 0;
 }
 
+static int parse_from(const char *value, enum load_from *from)
+{
+	static const char *const names[] = { [LOAD_TAR] = "tar",
+					     [LOAD_FOLDER] = "folder",
+					     [LOAD_DISK] = "disk" };
+
+	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
+		if (strcmp(value, names[i]) != 0)
+			continue;
+		*from = (enum load_from)i;
+		return 0;
+	}
+	return -1;
+}
+
 static int parse_option(const char *name, const char *value,
 			struct options *options)
 {
@@ -324,10 +338,8 @@ static int parse_option(const char *name, const char *value,
 		options->number = (size_t)number;
 		return 0;
 	}
-	if (strcmp(name, "--from") == 0) {
-		options->folder = strcmp(value, "folder") == 0;
-		return 0;
-	}
+	if (strcmp(name, "--from") == 0)
+		return parse_from(value, &options->from);
 	if (strcmp(name, "--size") != 0)
 		return -1;
 	return strcmp(value, "auto") == 0
@@ -353,7 +365,8 @@ static int usage(void)
 	      "       bawn-image vmlinux\n"
 	      "       bawn-image unpack\n"
 	      "       bawn-image inflate\n"
-	      "       bawn-image load [--from tar|folder] [--image NUMBER]\n"
+	      "       bawn-image load [--from tar|folder|disk] [--image "
+	      "NUMBER]\n"
 	      "       bawn-image save <ORDER >ARCHIVE\n",
 	      stderr);
 	return EXIT_USAGE;

@@ -27,12 +27,15 @@
 #include "oci/archive_names.h"
 #include "oci/reference.h"
 #include "provision/image_intake.h"
+#include "provision/image_process.h"
 #include "provision/template_names.h"
 #include "provision/template_pull.h"
 #include "provision/tool.h"
 #include "state/paths.h"
 
 #define MAGIC_BYTES 6
+
+AUTO_DEFINE(json, json_t *, json_decref)
 
 static const struct {
 	const char *bytes;
@@ -102,7 +105,7 @@ static int open_archive(const struct template_load *load, bool *folder,
 		fd = open("/dev/null", O_RDONLY | O_CLOEXEC);
 		return fd >= 0 ? fd : error_set(err, errno, "/dev/null");
 	}
-	if (!S_ISREG(st.st_mode) || is_packed(load->fd))
+	if (!load->run && (!S_ISREG(st.st_mode) || is_packed(load->fd)))
 		return spool(load->fd, load->progress, err);
 	fd = fcntl(load->fd, F_DUPFD_CLOEXEC, 0);
 	return fd >= 0 ? fd : error_set(err, errno, "%s", load->label);
@@ -128,6 +131,32 @@ static int open_in_layout(void *ctx, const char *name, struct error *err)
 		return error_set(err, errno, "%s/%s", load->label, name);
 	if (!S_ISREG(st.st_mode))
 		return error_set(err, 0, "%s/%s is no file", load->label, name);
+	return TAKE_FD(fd);
+}
+
+/* The one file that is asked for with a disk. */
+static int open_run(void *ctx, const char *name, struct error *err)
+{
+	const struct template_load *load = ctx;
+	AUTO(json) json_t *order = NULL;
+	AUTO_FREE char *text = NULL;
+	AUTO_CLOSE int fd = -1;
+	time_t now = time(NULL);
+	char date[40] = "";
+	struct tm parts;
+
+	if (gmtime_r(&now, &parts))
+		strftime(date, sizeof(date), "%Y-%m-%dT%H:%M:%SZ", &parts);
+	order = json_pack("{s:o, s:s}", "config", image_run_to_json(load->run),
+			  "created", date);
+	text = order ? json_dumps(order, JSON_COMPACT) : NULL;
+	if (!text)
+		return error_set(err, EILSEQ, "how the image is run");
+	fd = image_process_text(text, err);
+	if (fd < 0)
+		return -1;
+	if (lseek(fd, 0, SEEK_SET) < 0)
+		return error_set(err, errno, "%s", name);
 	return TAKE_FD(fd);
 }
 
@@ -232,10 +261,12 @@ static int load_one(const struct template_load *load, int archive, bool folder,
 		    size_t number, size_t *count, struct error *err)
 {
 	char text[16];
-	const char *argv[] = { "bawn-image", "load",
-			       "--from",     folder ? "folder" : "tar",
-			       "--image",    text,
-			       NULL };
+	const char *argv[] = {
+		"bawn-image", "load",
+		"--from",     folder ? "folder" : load->run ? "disk" : "tar",
+		"--image",    text,
+		NULL
+	};
 	AUTO_FREE char *title = xasprintf("loading %s", load->label);
 	AUTO_INTAKE struct intake intake = INTAKE_INIT;
 	struct intake_source source = { .argv = argv,
@@ -245,6 +276,10 @@ static int load_one(const struct template_load *load, int archive, bool folder,
 
 	if (folder) {
 		source.open = open_in_layout;
+		source.open_ctx = (void *)load;
+	}
+	if (load->run) {
+		source.open = open_run;
 		source.open_ctx = (void *)load;
 	}
 	text_format(text, sizeof(text), "%zu", number);

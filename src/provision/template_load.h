@@ -9,6 +9,7 @@
 #include "provision/template.h"
 
 struct error;
+struct image_run;
 struct progress;
 struct template_wish;
 
@@ -17,6 +18,9 @@ struct template_load {
 	const char *label; /* what people call it: for the name, and errors */
 	const char *name;  /* what the first image is to be called; or NULL */
 	bool alone;        /* the first image only, whatever else is there */
+	/* how it is run, as image_run_to_json() says: fd is the plain tar of a
+	 * disk then, whatever it looks like; or NULL */
+	const struct image_run *run;
 	enum template_place place;
 	const struct progress *progress;
 	/* what was loaded, once for each name */

@@ -254,11 +254,17 @@ static void handle_stop(struct client *client, json_t *json)
 static void handle_checkpoint(struct client *client, json_t *json)
 {
 	struct error err;
+	const char *op;
+	int memory = 1;
 
-	if (!no_other_keys(client, json))
+	if (json_unpack(json, "{s:s, s?b !}", "op", &op, "memory", &memory) <
+	    0) {
+		refuse(client, EINVAL, "checkpoint takes memory");
 		return;
+	}
 	client->waits_for = WAITS_FOR_SAVED;
-	if (saving_begin(sandbox_of(client), SAVING_CHECKPOINT, &err) < 0)
+	if (saving_begin(sandbox_of(client),
+			 memory ? SAVING_CHECKPOINT : SAVING_DISK, &err) < 0)
 		refuse(client, err.code, err.text);
 }
 

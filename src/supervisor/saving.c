@@ -162,6 +162,21 @@ static int use_memory(struct saving *saving, struct error *err)
 	return ram_image_through(&saving->image, saving->memory, err);
 }
 
+static int begin_memory(struct sandbox *sandbox, struct error *err)
+{
+	struct saving *saving = &sandbox->saving;
+
+	if (saving->kind == SAVING_DISK) {
+		saving->ram_done = true;
+		return 0;
+	}
+	if (ram_image_begin(&saving->image, sandbox->qemu.child.pid,
+			    sandbox->files->qemu.ram, saving->ram,
+			    (uint64_t)sandbox->spec->memory_mib << 20, err) < 0)
+		return -1;
+	return saving->kind == SAVING_CHECKPOINT ? use_memory(saving, err) : 0;
+}
+
 int saving_begin(struct sandbox *sandbox, enum saving_kind kind,
 		 struct error *err)
 {
@@ -175,17 +190,13 @@ int saving_begin(struct sandbox *sandbox, enum saving_kind kind,
 	saving_init(sandbox);
 	saving->kind = kind;
 	if (saving_open_files(sandbox, err) < 0 ||
-	    ram_image_begin(&saving->image, sandbox->qemu.child.pid,
-			    sandbox->files->qemu.ram, saving->ram,
-			    (uint64_t)sandbox->spec->memory_mib << 20,
-			    err) < 0 ||
-	    (kind == SAVING_SUSPEND ? send_prepare(sandbox, err) < 0
-				    : use_memory(saving, err) < 0)) {
+	    begin_memory(sandbox, err) < 0 ||
+	    (kind != SAVING_CHECKPOINT && send_prepare(sandbox, err) < 0)) {
 		saving_remove_files(sandbox);
 		ram_image_release(&saving->image);
 		return -1;
 	}
-	if (kind == SAVING_SUSPEND) {
+	if (kind != SAVING_CHECKPOINT) {
 		saving->step = SAVING_PREPARE;
 		timer_start(sandbox->loop, &saving->timer, PREPARE_MS);
 	} else {
@@ -237,8 +248,15 @@ void saving_on_prepared(struct sandbox *sandbox)
 		guest_link_blame(&sandbox->guest, "an unexpected PREPARED");
 		return;
 	}
-	saving->step = SAVING_FREEZE;
 	saving->since_ms = now_ms();
+	if (saving->kind == SAVING_DISK) {
+		/* the guest's files are on the disk, and nobody writes more */
+		timer_stop(&saving->timer);
+		saving->step = SAVING_MACHINE;
+		saving_disk_begin(sandbox);
+		return;
+	}
+	saving->step = SAVING_FREEZE;
 	timer_start(sandbox->loop, &saving->timer, FREEZE_MS);
 	launcher_freeze(&sandbox->launcher, sandbox->marker);
 }
@@ -268,6 +286,14 @@ static void resume_checkpoint(struct sandbox *sandbox)
 	log_info("checkpoint: the machine stood for %.0f ms, %llu MB",
 		 saving->pause_ms,
 		 (unsigned long long)saving->image.private >> 20);
+}
+
+void saving_disk_begun(struct sandbox *sandbox)
+{
+	struct saving *saving = &sandbox->saving;
+
+	if (saving->kind == SAVING_DISK && saving->step == SAVING_MACHINE)
+		resume_checkpoint(sandbox);
 }
 
 static void on_devices_written(void *ctx, const struct qmp_reply *reply)
@@ -342,13 +368,15 @@ static void finish_checkpoint(struct sandbox *sandbox)
 		return;
 	/* Sums and syncs take long, and sessions wait for us: the client does
 	 * them. */
-	if (saving_write_manifest(sandbox, &err) < 0) {
+	if (saving->kind == SAVING_CHECKPOINT &&
+	    saving_write_manifest(sandbox, &err) < 0) {
 		saving_fail(sandbox, "%s", err.text);
 		return;
 	}
 	saving_release(sandbox);
 	saving->step = SAVING_NOT;
-	sandbox_event(sandbox, "checkpoint", NULL);
+	if (saving->kind == SAVING_CHECKPOINT)
+		sandbox_event(sandbox, "checkpoint", NULL);
 	requests_saved(sandbox, NULL);
 	requests_life_changed(sandbox);
 }

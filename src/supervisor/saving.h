@@ -25,6 +25,8 @@ enum saving_kind {
 	SAVING_SUSPEND,    /* into machine/suspended; QEMU ends */
 	SAVING_CHECKPOINT, /* into machine/checkpoint, where an empty
 			      disk.qcow2 lies */
+	SAVING_DISK,       /* of a checkpoint the disk alone: programs stand
+			      until its copy has begun */
 };
 
 enum saving_step {

@@ -21,6 +21,13 @@ static void must_succeed(void *ctx, const struct qmp_reply *reply)
 		saving_fail(ctx, "QEMU: disk: %s", reply->text);
 }
 
+static void on_begun(void *ctx, const struct qmp_reply *reply)
+{
+	must_succeed(ctx, reply);
+	if (reply && reply->kind != QMP_ERROR)
+		saving_disk_begun(ctx);
+}
+
 static json_t *target(const struct sandbox *sandbox)
 {
 	return json_pack("{s:s, s:s, s:s, s:s, s:{s:s, s:s, s:s, s:s}}",
@@ -42,7 +49,7 @@ void saving_disk_begin(struct sandbox *sandbox)
 	    qmp_send(&sandbox->qmp, "blockdev-backup",
 		     json_pack("{s:s, s:s, s:s, s:s}", "job-id", NODE, "device",
 			       "disk0", "target", NODE, "sync", "top"),
-		     must_succeed, &err) < 0)
+		     on_begun, &err) < 0)
 		saving_fail(sandbox, "%s", err.text);
 }
 
@@ -80,8 +87,7 @@ void saving_on_job(struct sandbox *sandbox, const struct qmp_reply *event)
 
 void saving_disk_cancel(struct sandbox *sandbox)
 {
-	if (sandbox->saving.kind != SAVING_CHECKPOINT ||
-	    sandbox->saving.disk < 0)
+	if (sandbox->saving.kind == SAVING_SUSPEND || sandbox->saving.disk < 0)
 		return;
 	/* Its end, if it runs, is told by an event, which closes the rest. */
 	qmp_send(&sandbox->qmp, "block-job-cancel",

@@ -12,9 +12,11 @@ void saving_fail(struct sandbox *sandbox, const char *fmt, ...)
 	__attribute__((format(printf, 2, 3)));
 
 /* saving_disk.c: a copy of the top layer as it is now, made beside the running
- * machine; saving_disk_done() follows. The vCPUs stand. */
+ * machine; saving_disk_begun() tells that what is written from then on is not
+ * in it, saving_disk_done() follows. Nobody writes meanwhile. */
 void saving_disk_begin(struct sandbox *sandbox);
 void saving_disk_cancel(struct sandbox *sandbox);
+void saving_disk_begun(struct sandbox *sandbox);
 void saving_disk_done(struct sandbox *sandbox);
 
 /* saving_write.c */

@@ -35,6 +35,17 @@ static int make(int folder, const char *name, int mode, struct error *err)
 	return fd < 0 ? error_set(err, errno, "snapshot: %s", name) : fd;
 }
 
+static int open_memory(struct saving *saving, struct error *err)
+{
+	unlinkat(saving->folder, SNAPSHOT_FILE, 0);
+	saving->ram = make(saving->folder, SNAPSHOT_RAM, O_RDWR, err);
+	if (saving->ram < 0)
+		return -1;
+	/* QEMU opens it by descriptor, in exactly this mode. */
+	saving->state = make(saving->folder, SNAPSHOT_STATE, O_WRONLY, err);
+	return saving->state < 0 ? -1 : 0;
+}
+
 int saving_open_files(struct sandbox *sandbox, struct error *err)
 {
 	struct saving *saving = &sandbox->saving;
@@ -48,13 +59,7 @@ int saving_open_files(struct sandbox *sandbox, struct error *err)
 		machine, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
 	if (saving->folder < 0)
 		return error_set(err, errno, "snapshot");
-	unlinkat(saving->folder, SNAPSHOT_FILE, 0);
-	saving->ram = make(saving->folder, SNAPSHOT_RAM, O_RDWR, err);
-	if (saving->ram < 0)
-		return -1;
-	/* QEMU opens it by descriptor, in exactly this mode. */
-	saving->state = make(saving->folder, SNAPSHOT_STATE, O_WRONLY, err);
-	if (saving->state < 0)
+	if (saving->kind != SAVING_DISK && open_memory(saving, err) < 0)
 		return -1;
 	if (saving->kind == SAVING_SUSPEND)
 		return 0;

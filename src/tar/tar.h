@@ -18,11 +18,12 @@
 #define TAR_XATTRS_MAX 64
 /* All that stands before an entry: pax records or a long name. */
 #define TAR_META_MAX (256u * 1024)
-/* Attributes that others than the owner of a file may set. */
+/* Attributes that others than the owner of a file may set; no others are read
+ * from archives. */
 #define TAR_XATTR_PREFIX "user."
 
 struct tar_xattr {
-	const char *name; /* begins with TAR_XATTR_PREFIX */
+	const char *name; /* what is read begins with TAR_XATTR_PREFIX */
 	const void *value;
 	size_t len;
 };

@@ -84,6 +84,23 @@ static int put_head(struct walk *walk, const struct tar_entry *entry,
 				walk->head.len, err);
 }
 
+/* What programs find again: file capabilities, lists of rights, overlays. */
+static bool takes_xattr(const struct walk *walk, const char *name)
+{
+	static const char *const of_disks[] = { "security.capability",
+						"system.posix_acl_",
+						"trusted." };
+
+	if (text_starts(name, TAR_XATTR_PREFIX))
+		return true;
+	if (!(walk->setup->flags & TREE_WALK_DISK))
+		return false;
+	for (size_t i = 0; i < ARRAY_SIZE(of_disks); i++)
+		if (text_starts(name, of_disks[i]))
+			return true;
+	return false;
+}
+
 static void read_xattrs(struct walk *walk, int fd, struct tar_entry *entry)
 {
 	ssize_t len = flistxattr(fd, walk->names, sizeof(walk->names));
@@ -95,7 +112,7 @@ static void read_xattrs(struct walk *walk, int fd, struct tar_entry *entry)
 		ssize_t got;
 
 		at += (ssize_t)strlen(name) + 1;
-		if (!text_starts(name, TAR_XATTR_PREFIX))
+		if (!takes_xattr(walk, name))
 			continue;
 		got = fgetxattr(fd, name, walk->values + used,
 				sizeof(walk->values) - used);
@@ -259,7 +276,7 @@ static int put_children(struct walk *walk, int fd, struct error *err)
 	return result;
 }
 
-static int put_folder(struct walk *walk, int at, const char *name,
+static int put_folder(struct walk *walk, int at, const char *name, bool empty,
 		      struct tar_entry *entry, struct error *err)
 {
 	AUTO_CLOSE int fd = openat(
@@ -274,15 +291,27 @@ static int put_folder(struct walk *walk, int at, const char *name,
 		entry->note = TAR_NOTE_OPAQUE;
 	if (put_head(walk, entry, err) < 0)
 		return -1;
-	return put_children(walk, TAKE_FD(fd), err);
+	return empty ? 0 : put_children(walk, TAKE_FD(fd), err);
+}
+
+static bool is_special(const struct walk *walk, mode_t mode)
+{
+	return (walk->setup->flags & TREE_WALK_DISK) &&
+	       (S_ISCHR(mode) || S_ISBLK(mode) || S_ISFIFO(mode));
 }
 
 static int put_one(struct walk *walk, int at, const char *name,
 		   struct error *err)
 {
+	const struct tree_walk_setup *setup = walk->setup;
 	struct tar_entry entry = { .path = walk->path };
+	enum tree_walk_choice choice = TREE_WALK_TAKE;
 	struct stat st;
 
+	if (setup->choose)
+		choice = setup->choose(setup->ctx, walk->path);
+	if (choice == TREE_WALK_LEAVE)
+		return 0;
 	if (fstatat(at, name, &st, AT_SYMLINK_NOFOLLOW) < 0)
 		return errno == ENOENT && walk->depth
 			       ? 0
@@ -293,15 +322,21 @@ static int put_one(struct walk *walk, int at, const char *name,
 	entry.mtime = st.st_mtim.tv_sec;
 	entry.mtime_ns = (uint32_t)st.st_mtim.tv_nsec;
 	if (S_ISDIR(st.st_mode))
-		return put_folder(walk, at, name, &entry, err);
+		return put_folder(walk, at, name, choice == TREE_WALK_EMPTY,
+				  &entry, err);
 	if (S_ISLNK(st.st_mode))
 		return put_link(walk, at, name, &entry, err);
 	if (S_ISREG(st.st_mode))
 		return put_file(walk, at, name, &entry, err);
 	if (S_ISCHR(st.st_mode) && st.st_rdev == makedev(0, 0) &&
-	    (walk->setup->flags & TREE_WALK_CHANGES)) {
+	    (setup->flags & TREE_WALK_CHANGES)) {
 		entry.mode = S_IFREG;
 		entry.note = TAR_NOTE_DELETED;
+		return put_head(walk, &entry, err);
+	}
+	if (is_special(walk, st.st_mode)) {
+		entry.device_major = major(st.st_rdev);
+		entry.device_minor = minor(st.st_rdev);
 		return put_head(walk, &entry, err);
 	}
 	skip(walk, "a device, FIFO or socket is not copied");

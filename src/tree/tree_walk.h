@@ -9,11 +9,20 @@
 
 struct error;
 
+/* What becomes of an entry. */
+enum tree_walk_choice {
+	TREE_WALK_TAKE,
+	TREE_WALK_EMPTY, /* a folder without what is in it */
+	TREE_WALK_LEAVE, /* it and all in it are left out */
+};
+
 struct tree_walk_setup {
 	/* Takes bytes of the archive; -1 ends the walk. */
 	int (*put)(void *ctx, const void *bytes, size_t len, struct error *err);
 	/* Told what cannot be copied and why; may be NULL. */
 	void (*skipped)(void *ctx, const char *path, const char *why);
+	/* Asked about each entry, by its path in the archive; may be NULL. */
+	enum tree_walk_choice (*choose)(void *ctx, const char *path);
 	void *ctx;
 	unsigned flags;
 };
@@ -21,6 +30,8 @@ struct tree_walk_setup {
 enum tree_walk_flags {
 	/* the upper folder of an overlay: whiteouts become notes */
 	TREE_WALK_CHANGES = 1 << 0,
+	/* a whole disk: attributes of all kinds, devices and FIFOs, too */
+	TREE_WALK_DISK = 1 << 1,
 };
 
 /*

@@ -9,7 +9,7 @@ import tarfile
 
 import pytest
 
-from bawn import START_SECONDS
+from bawn import SOAK, START_SECONDS
 
 MUSL = "/lib/ld-musl-x86_64.so.1"
 NAME = "example.org/odd:1"
@@ -106,6 +106,20 @@ def test_an_image_of_another_c_library_runs(session, odd, musl):
     if not musl:
         pytest.skip("not installed: musl-tools")
     assert session("exec", odd, "other").out == "musl\n"
+
+
+def test_an_image_that_is_saved_is_run_as_before(session, odd):
+    """No shell, no user, no /etc in it; what was changed is there, the user is, too."""
+    tag = "example.org/saved/odd:2"
+    session("exec", "--user", "root", odd, "sh", "-c", "echo changed > /odd/new")
+    assert session("save", odd, tag, timeout=START_SECONDS).out == f"{tag}\n"
+    facts = session("template", "inspect", tag).json
+    assert facts["image"]["run"] == CONFIG and facts["source"] == f"sandbox {odd}"
+    if SOAK:
+        done = session("run", "--rm", "--cold", "-t", tag, "--pull", "never", "-m", "256M",
+                       "--cpus", "1", ".", timeout=START_SECONDS)
+        assert done.out == "world ahoy /srv/made 1234:77\n"
+    session("template", "rm", "-f", tag)
 
 
 def test_a_name_moves_on_and_its_sandboxes_stay(session, odd, tmp_path):
