@@ -13,6 +13,7 @@
 
 #include "base/error.h"
 #include "base/fileio.h"
+#include "base/host_trust.h"
 #include "base/log.h"
 #include "base/own.h"
 #include "base/text.h"
@@ -321,6 +322,15 @@ static void on_rotate(struct keeper_net *net)
 		send_packet(net, json_pack("{s:s}", "op", "log"), fd);
 }
 
+/* It cannot open a file any more. */
+static void on_trust(struct keeper_net *net)
+{
+	AUTO_CLOSE int fd = host_trust_open();
+
+	if (fd >= 0)
+		send_packet(net, json_pack("{s:s}", "op", "trust"), fd);
+}
+
 /* It may lie, and it must not keep us busy. */
 static void on_traffic(struct keeper_net *net)
 {
@@ -344,6 +354,8 @@ static void on_packet(struct keeper_net *net, const struct packet *packet)
 		on_configured(net, packet->json);
 	else if (strcmp(op, "rotate") == 0)
 		on_rotate(net);
+	else if (strcmp(op, "trust") == 0)
+		on_trust(net);
 	else if (strcmp(op, "traffic") == 0)
 		on_traffic(net);
 	else if (strcmp(op, "socket") == 0)

@@ -50,6 +50,11 @@ void control_say_rotate(struct control *control)
 	say(control, json_pack("{s:s}", "op", "rotate"));
 }
 
+void control_say_trust(struct control *control)
+{
+	say(control, json_pack("{s:s}", "op", "trust"));
+}
+
 void control_say_traffic(struct control *control)
 {
 	say(control, json_pack("{s:s}", "op", "traffic"));
@@ -146,6 +151,16 @@ static int on_log(struct gate *gate, struct packet *packet)
 	return 0;
 }
 
+static int on_trust(struct gate *gate, struct packet *packet)
+{
+	int fd = packet_take_fd(packet, 0);
+
+	if (fd < 0)
+		return -1;
+	trust_use(&gate->trust, fd);
+	return 0;
+}
+
 static int on_socket(struct gate *gate, struct packet *packet)
 {
 	uint32_t id;
@@ -186,7 +201,7 @@ static const struct {
 	{ "config", on_config },     { "listener", on_listener },
 	{ "unlisten", on_unlisten }, { "log", on_log },
 	{ "socket", on_socket },     { "answer", on_answer },
-	{ "layers", on_layers },
+	{ "trust", on_trust },       { "layers", on_layers },
 };
 
 static void handle(struct control *control, struct packet *packet)

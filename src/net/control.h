@@ -28,6 +28,8 @@ void control_release(struct control *control);
 void control_say_ready(struct control *control);
 void control_say_welcomed(struct control *control);
 void control_say_rotate(struct control *control);
+/* The host's list of authorities was replaced. */
+void control_say_trust(struct control *control);
 void control_say_traffic(struct control *control);
 /* -1: the launcher does not listen. */
 int control_say_ask(struct control *control, uint32_t id,

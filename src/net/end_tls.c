@@ -37,6 +37,7 @@ struct end_tls {
 
 	struct tls_sessions *sessions; /* NULL: none are kept */
 	struct authority peer;         /* whose they are */
+	unsigned round;                /* of them, when it began */
 	uint64_t begun_ms;
 	uint64_t proved_ms; /* of the session that was offered */
 };
@@ -436,8 +437,8 @@ static int on_session(SSL *ssl, SSL_SESSION *session)
 {
 	struct end_tls *self = SSL_get_app_data(ssl);
 
-	if (!self || !self->sessions || !tls_peer_is_verified(ssl) ||
-	    !tls_peer_fits(session, &self->peer))
+	if (!self || !self->sessions || self->round != self->sessions->round ||
+	    !tls_peer_is_verified(ssl) || !tls_peer_fits(session, &self->peer))
 		return 0;
 	tls_sessions_keep(self->sessions, &self->peer, session,
 			  SSL_session_reused(ssl) ? self->proved_ms
@@ -475,6 +476,7 @@ struct end *end_tls_client(struct ends *ends, struct end *lower,
 	SSL_set_connect_state(ssl);
 	if (sessions) {
 		self->sessions = sessions;
+		self->round = sessions->round;
 		self->peer = *peer;
 		SSL_set_app_data(ssl, self);
 		SSL_CTX_sess_set_new_cb(context, on_session);

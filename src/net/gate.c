@@ -32,6 +32,13 @@ static void on_log_full(void *ctx)
 	control_say_rotate(&gate->control);
 }
 
+static void on_trust_gone(void *ctx)
+{
+	struct gate *gate = ctx;
+
+	control_say_trust(&gate->control);
+}
+
 void gate_use_log(struct gate *gate, int fd)
 {
 	audit_use(&gate->audit, fd);
@@ -127,6 +134,8 @@ int gate_init(struct gate *gate, struct loop *loop, struct config *config,
 	(void)!mlock(gate->secret_arena, sizeof(gate->secret_arena));
 	(void)!mlock(gate->encoded, sizeof(gate->encoded));
 	config_forget_key(config);
+	gate->trust.on_gone = on_trust_gone;
+	gate->trust.ctx = gate;
 	gate->audit.on_full = on_log_full;
 	gate->audit.ctx = gate;
 	gate->resolver = resolver_new(loop, err);

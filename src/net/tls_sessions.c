@@ -33,7 +33,7 @@ static void drop(struct tls_sessions *self, struct entry *entry)
 
 void tls_sessions_init(struct tls_sessions *sessions)
 {
-	sessions->count = 0;
+	*sessions = (struct tls_sessions){ .count = 0 };
 	list_init(&sessions->all);
 }
 
@@ -41,6 +41,7 @@ void tls_sessions_clear(struct tls_sessions *sessions)
 {
 	while (sessions->count)
 		drop(sessions, entry_of(sessions->all.next));
+	sessions->round++;
 }
 
 /* The oldest of one server makes room for its newest. */

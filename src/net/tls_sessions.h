@@ -26,10 +26,11 @@ struct ssl_session_st; /* OpenSSL's SSL_SESSION */
 struct tls_sessions {
 	struct list all; /* owned, the newest last */
 	size_t count;
+	unsigned round; /* of clearing: what is older is not kept */
 };
 
 void tls_sessions_init(struct tls_sessions *sessions);
-/* None is left. Also before the first use, and again. */
+/* None is left, and none of what goes on now is kept. */
 void tls_sessions_clear(struct tls_sessions *sessions);
 /* Takes session, which was proved at that time (loop_now_ms()). */
 void tls_sessions_keep(struct tls_sessions *sessions,

@@ -4,28 +4,24 @@
  */
 #include "net/trust.h"
 
-#include <fcntl.h>
 #include <openssl/err.h>
 #include <openssl/pem.h>
 #include <openssl/rand.h>
 #include <openssl/ssl.h>
+#include <string.h>
 #include <unistd.h>
 
 #include "base/buffer.h"
 #include "base/error.h"
 #include "base/fileio.h"
+#include "base/host_trust.h"
+#include "base/loop.h"
 #include "base/own.h"
 #include "net/staple.h"
 
 #define FILE_BYTES_MAX (16u * 1024 * 1024)
 
-/* Debian; Fedora; SUSE; Alpine and others. */
-static const char *const files[] = {
-	"/etc/ssl/certs/ca-certificates.crt",
-	"/etc/pki/tls/certs/ca-bundle.crt",
-	"/etc/ssl/ca-bundle.pem",
-	"/etc/ssl/cert.pem",
-};
+#define LOOK_MS 1000
 
 AUTO_DEFINE(bio, BIO *, BIO_free)
 AUTO_DEFINE(context, SSL_CTX *, SSL_CTX_free)
@@ -39,8 +35,7 @@ int trust_open(struct trust *trust, struct error *err)
 	if (!OPENSSL_init_ssl(OPENSSL_INIT_NO_LOAD_CONFIG, NULL) ||
 	    RAND_bytes(&byte, 1) != 1)
 		return error_set(err, 0, "OpenSSL does not start");
-	for (size_t i = 0; i < ARRAY_SIZE(files) && trust->fd < 0; i++)
-		trust->fd = open(files[i], O_RDONLY | O_CLOEXEC);
+	trust->fd = host_trust_open();
 	return 0;
 }
 
@@ -51,6 +46,23 @@ void trust_release(struct trust *trust)
 	if (trust->fd >= 0)
 		close(trust->fd);
 	*trust = (struct trust){ .fd = -1 };
+}
+
+/* What was proved by the old list has to be proved again. */
+static void forget(struct trust *trust)
+{
+	tls_sessions_clear(&trust->sessions);
+	SSL_CTX_free(trust->context);
+	trust->context = NULL;
+}
+
+void trust_use(struct trust *trust, int fd)
+{
+	if (trust->fd >= 0)
+		close(trust->fd);
+	trust->fd = fd;
+	trust->asked = false;
+	forget(trust);
 }
 
 static int add_all(X509_STORE *store, const struct buffer *text)
@@ -88,9 +100,34 @@ static SSL_CTX *make(struct trust *trust)
 	return TAKE_PTR(context);
 }
 
+static bool is_same(const struct stat *a, const struct stat *b)
+{
+	return a->st_size == b->st_size &&
+	       memcmp(&a->st_mtim, &b->st_mtim, sizeof(a->st_mtim)) == 0;
+}
+
+/* A file that has no name any more was replaced: another one can open it. */
+static void look(struct trust *trust, uint64_t now_ms)
+{
+	struct stat st;
+
+	if (now_ms - trust->looked_ms < LOOK_MS || trust->fd < 0 ||
+	    fstat(trust->fd, &st) < 0)
+		return;
+	trust->looked_ms = now_ms;
+	if (st.st_nlink == 0 && !trust->asked && trust->on_gone) {
+		trust->asked = true;
+		trust->on_gone(trust->ctx);
+	}
+	if (!is_same(&st, &trust->read))
+		forget(trust);
+}
+
 SSL_CTX *trust_context(struct trust *trust)
 {
-	if (!trust->context)
+	look(trust, loop_now_ms());
+	if (!trust->context && trust->fd >= 0 &&
+	    fstat(trust->fd, &trust->read) == 0)
 		trust->context = make(trust);
 	return trust->context;
 }

@@ -356,6 +356,16 @@ def test_a_port_that_is_taken_is_a_clear_error(place):
     assert launch.end() == 0
 
 
+def test_the_hosts_list_of_authorities_is_sent_again(place):
+    if not os.path.exists("/etc/ssl/certs/ca-certificates.crt"):
+        pytest.skip("this host has no list where Debian has it")
+    launch = place()
+    launch.begin()
+    launch.tell({"op": "trust"})
+    assert launch.next("packet fd") == {"op": "trust"}
+    assert launch.end() == 0
+
+
 def test_the_log_is_rotated_when_it_is_full_and_not_before(place):
     launch = place()
     launch.begin()

@@ -1,8 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
 """Bodies and waiting inside intercepted TLS: what a case of gate/ cannot say"""
+import contextlib
 import errno
+import json
 import os
 import threading
+import time
 
 import net_origin
 
@@ -169,6 +172,53 @@ def test_a_server_that_comes_again_needs_no_second_proof(make):
     for name in ("good.example", "api.good.example", "good.example", "api.good.example"):
         fetch(name)
     assert reused == [False, True, False, True, True]
+    net.stop()
+
+
+def test_a_new_list_of_the_host_is_in_force_at_once(make):
+    """Also for a server whose session was kept: it has to prove itself again."""
+    reused, folder = [], str(make.folder)
+
+    def speak(sock):
+        reused.append(sock.session_reused)
+        read_head(sock)
+        sock.sendall(b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nhi")
+
+    def ask():
+        stream = connect(net, folder)
+        stream.send(b"GET / HTTP/1.1\r\n" + HEAD + b"Connection: close\r\n\r\n")
+        return stream.expect(b"\r\n\r\n").split()[1]
+
+    def replace(text):
+        with open(f"{folder}/next", "w", encoding="ascii") as file:
+            file.write(text)
+        os.replace(f"{folder}/next", f"{folder}/cert.pem")
+    net, stream = begin(make, speak)
+    stream.send(b"GET / HTTP/1.1\r\n" + HEAD + b"\r\n")
+    stream.expect(b"hi")
+    assert ask() == b"200" and reused == [False, True]
+    good = net_origin.read(f"{folder}/cert.pem")
+    # Written in place it is read again; replaced, it is asked for.
+    with open(f"{folder}/cert.pem", "a", encoding="ascii") as file:
+        file.write("# changed\n")
+    deadline = time.monotonic() + 20
+    while reused[-1]:
+        assert ask() == b"200" and time.monotonic() < deadline
+    replace(net_origin.sandbox_authority(folder)["certificate"])
+    while not any(packet["op"] == "trust" for packet in net.packets):
+        assert ask() == b"200" and time.monotonic() < deadline
+        net.control.setblocking(False)
+        with contextlib.suppress(BlockingIOError):
+            net.packets.append(json.loads(net.control.recv(65536)))
+    net.packet("trust")
+    for text, status in ((None, b"502"), (good, b"200")):
+        if text:
+            replace(text)
+        with open(f"{folder}/cert.pem", "rb") as file:
+            net.send({"op": "trust"}, [file.fileno()])
+        deadline = time.monotonic() + 20
+        while ask() != status:
+            assert time.monotonic() < deadline
     net.stop()
 
 
