@@ -23,8 +23,8 @@ def folder(tmp_path, text, **files):
     return str(place)
 
 
-def build(bawn, *words, **kwargs):
-    return bawn.raw("template", "build", *words, timeout=BUILD_SECONDS, **kwargs)
+def build(bawn, *words, timeout=BUILD_SECONDS, **kwargs):
+    return bawn.raw("template", "build", *words, timeout=timeout, **kwargs)
 
 
 def test_what_is_wrong_here_is_said_before_anything_starts(bawn, tmp_path):
@@ -91,3 +91,27 @@ def test_a_build_that_is_interrupted_leaves_no_template(bawn, tmp_path, registry
     assert made.code == 0 and made.out == "after:1\n", made
     bawn("rm", "-f", BUILDER)
     bawn("template", "rm", "-f", "after:1")
+
+
+@SLOW
+@pytest.mark.seconds(3000)
+def test_a_dockerfile_of_the_usual_form_builds_on_base(bawn, tmp_path):
+    """As guides have it: a ready-made name, root for what is added, then the agent."""
+    text = ("FROM {}\nUSER root\nRUN apt-get --version && groupadd added\n"
+            "COPY tool /usr/local/bin/tool\nRUN chmod 755 /usr/local/bin/tool\n"
+            "USER agent\nRUN id -un > /home/agent/who\n")
+    try:
+        for base in ("docker/sandbox-templates:shell", "base"):
+            place = folder(tmp_path, text.format(base), tool="#!/bin/sh\necho tool runs\n")
+            made = build(bawn, "-t", "kit:1", place, timeout=2000)
+            assert made.code == 0 and made.out == "kit:1\n", made
+            # The name is a registry's that nobody asked, or could ask: one line says so.
+            assert ("is bawn's own template base" in made.err) == (base != "base"), made.err
+        told = bawn("run", "--rm", "-t", "kit:1", "-m", "1G", "shell", ".", "--", "sh", "-c",
+                    "tool; id -un; cat ~/who; getent group added | cut -d: -f1", timeout=400)
+        assert told.out.split("\n")[:4] == ["tool runs", "agent", "agent", "added"], told
+        shown = bawn("template", "inspect", "kit:1").out
+        assert "kit:1" in shown, shown
+    finally:
+        bawn.raw("rm", "-f", BUILDER)
+        bawn.raw("template", "rm", "-f", "kit:1")
