@@ -260,7 +260,7 @@ static void remove_from_bundle(const char *root, const char *path,
 			       const char *pem)
 {
 	AUTO_BUFFER struct buffer list = BUFFER_INIT(BUNDLE_MAX);
-	AUTO_CLOSE int fd = open_file(root, path, O_RDWR);
+	AUTO_CLOSE int fd = trust_open_file(root, path, O_RDWR);
 	struct error err = { 0 };
 	size_t was, len;
 	const char *block = find_block(pem, &len);
@@ -268,7 +268,7 @@ static void remove_from_bundle(const char *root, const char *path,
 	if (fd < 0 || fileio_read_fd(fd, &list, &err) < 0)
 		return;
 	was = list.len;
-	cut(&list, HEADING, strlen(HEADING));
+	cut(&list, TRUST_HEADING, strlen(TRUST_HEADING));
 	if (block)
 		cut(&list, block, len);
 	if (list.len == was)

@@ -49,7 +49,6 @@ static void steps_keep_their_order(void)
 
 static void a_vendor_is_asked_behind_rules(void)
 {
-	struct error err = { 0 };
 	struct template_ini ini;
 
 	REQUIRE(template_ini_parse("builder = vendor\nvendor = https://v/i\n"
