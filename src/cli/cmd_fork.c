@@ -39,21 +39,6 @@ static char *free_name(const struct store *store, const char *parent,
 	}
 }
 
-/* Programs in its memory have the folder open for writing. */
-static int check_workspace(const struct sandbox *parent, bool share,
-			   struct error *err)
-{
-	if (share || !parent->record.shares.count ||
-	    strcmp(parent->record.mode, "direct") != 0)
-		return 0;
-	return error_set(err, 0,
-			 "%s works on %s itself, and so would its forks: "
-			 "--share-workspace allows it (a sandbox made with "
-			 "--workspace-mode overlay or clone has its own)",
-			 parent->record.name,
-			 parent->record.shares.items->host);
-}
-
 /* A process for each: they wait for their machines side by side. */
 static pid_t start_one(const char *name)
 {
@@ -138,16 +123,16 @@ static int start_all(char *const *names, unsigned count, struct error *err)
 			     : 0;
 }
 
-static int make_all(struct store *store, const struct sandbox *parent,
-		    const struct checkpoint *from, char **names, unsigned count,
-		    struct error *err)
+static int make_all(struct store *store, const struct fork_source *source,
+		    char **names, unsigned count, struct error *err)
 {
 	unsigned next = 1;
 
 	for (unsigned i = 0; i < count; i++) {
 		if (!names[i])
-			names[i] = free_name(store, parent->record.name, &next);
-		if (fork_make(store, parent, from, names[i], err) < 0)
+			names[i] = free_name(store, source->parent->record.name,
+					     &next);
+		if (fork_make(store, source, names[i], err) < 0)
 			return error_prefix(err, "%s", names[i]);
 	}
 	return 0;
@@ -175,6 +160,11 @@ static int run(const struct options *options, struct error *err)
 	const char *number = options_value(options, "count");
 	char *names[FORK_CHILDREN_MAX] = { NULL };
 	struct checkpoint from;
+	struct fork_source source = {
+		.parent = &parent,
+		.from = &from,
+		.shares_workspace = options_flag(options, "share-workspace"),
+	};
 	AUTO_CLOSE int lock = -1;
 	uint64_t count = 1;
 	bool ours;
@@ -186,9 +176,7 @@ static int run(const struct options *options, struct error *err)
 	if (options_value(options, "name") && count > 1)
 		return options_usage(err, "--name is for one fork");
 	if (store_open(&store, err) < 0 ||
-	    store_find(&store, options->words[0], &parent, err) < 0 ||
-	    check_workspace(&parent, options_flag(options, "share-workspace"),
-			    err) < 0)
+	    store_find(&store, options->words[0], &parent, err) < 0)
 		return -1;
 	lock = fileio_lock(parent.folder, STORE_LOCK_FILE, FILEIO_LOCK_WAIT,
 			   err);
@@ -197,7 +185,7 @@ static int run(const struct options *options, struct error *err)
 		return error_prefix(err, "forking %s", options->words[0]);
 	if (options_value(options, "name"))
 		names[0] = xstrdup(options_value(options, "name"));
-	result = make_all(&store, &parent, &from, names, (unsigned)count, err);
+	result = make_all(&store, &source, names, (unsigned)count, err);
 	if (ours)
 		checkpoint_remove(&parent, from.label, NULL);
 	close(TAKE_FD(lock));
@@ -217,7 +205,8 @@ static const struct option_row rows[] = {
 	{ "name", '\0', OPTION_VALUE, "NAME", "the fork's name", NULL,
 	  OPTION_HERE },
 	{ "share-workspace", '\0', OPTION_FLAG, NULL,
-	  "forks write into the same folders", NULL, OPTION_HERE },
+	  "forks write into the same folders (else over them)", NULL,
+	  OPTION_HERE },
 	{ .name = NULL },
 };
 

@@ -203,6 +203,17 @@ static bool same_text(const json_t *a, const json_t *b, const char *key)
 	return one && other && json_equal(one, other);
 }
 
+/*
+ * One that the guest wrote to directly, and now keeps its changes apart: it has
+ * the same nodes, and gets an overlay over it.
+ */
+static bool becomes_overlay(const json_t *share, const json_t *running)
+{
+	return json_is_true(json_object_get(share, "overlay")) &&
+	       json_is_false(json_object_get(running, "overlay")) &&
+	       json_is_false(json_object_get(running, "read_only"));
+}
+
 /* Takes the share that is the same one out of the list; NULL: none is. */
 static json_t *take_same(json_t *shares, const json_t *running)
 {
@@ -213,7 +224,8 @@ static json_t *take_same(json_t *shares, const json_t *running)
 	{
 		if (!same_text(share, running, "path") ||
 		    !same_text(share, running, "guest_path") ||
-		    !same_text(share, running, "read_only"))
+		    (!same_text(share, running, "read_only") &&
+		     !becomes_overlay(share, running)))
 			continue;
 		json_incref(share);
 		json_array_remove(shares, i);

@@ -6,6 +6,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <jansson.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -20,6 +21,7 @@
 #include "cli/changes.h"
 #include "cli/checkpoint.h"
 #include "cli/create.h"
+#include "cli/files_config.h"
 #include "cli/image_command.h"
 #include "cli/plan.h"
 #include "cli/policy_set.h"
@@ -28,6 +30,8 @@
 #include "ipc/start_spec.h"
 #include "state/events.h"
 #include "state/snapshot.h"
+
+AUTO_DEFINE(json, json_t *, json_decref)
 
 static void layer_name(unsigned number, char name[FORK_LAYER_NAME])
 {
@@ -227,10 +231,65 @@ static int copy_record(const struct store *store, const struct sandbox *parent,
 	return 0;
 }
 
-static int make_in(struct store *store, const struct sandbox *parent,
-		   const struct checkpoint *from, const char *name,
-		   struct sandbox *child, struct error *err)
+/*
+ * `diff` and others find an overlay by the number of the share, which is its
+ * place in the record as long as nothing was unmounted since.
+ */
+static int check_numbers(int checkpoint, const struct sandbox_record *record,
+			 struct error *err)
 {
+	struct sandbox then = { .folder = checkpoint };
+	AUTO(json) json_t *files = files_config_load(&then, err);
+	json_t *share;
+	size_t i, count = 0;
+
+	if (!files)
+		return -1;
+	json_array_foreach(json_object_get(files, "shares"), i, share)
+	{
+		const char *path =
+			json_string_value(json_object_get(share, "guest_path"));
+
+		if (i < record->shares.count && path &&
+		    !strcmp(path, record->shares.items[i].guest) &&
+		    !json_is_true(json_object_get(share, "gone")))
+			count++;
+	}
+	if (count == i && i == record->shares.count)
+		return 0;
+	return error_set(err, 0,
+			 "folders were mounted and unmounted while %s ran, so "
+			 "its forks cannot keep their changes apart: "
+			 "--share-workspace lets them write into the folders",
+			 record->name);
+}
+
+/* Forks of one that writes to the host's folders write over them instead. */
+static int keep_apart(const struct fork_source *source, struct sandbox *child,
+		      struct error *err)
+{
+	const struct sandbox_record *record = &source->parent->record;
+	AUTO_CLOSE int checkpoint = -1;
+
+	if (source->shares_workspace || !record->shares.count ||
+	    strcmp(record->mode, "direct") != 0)
+		return 0;
+	if (source->from->memory) {
+		checkpoint =
+			open_place(source->parent, source->from->label, err);
+		if (checkpoint < 0 ||
+		    check_numbers(checkpoint, record, err) < 0)
+			return -1;
+	}
+	free(child->record.mode);
+	child->record.mode = xstrdup("overlay");
+	return 0;
+}
+
+static int make_in(struct store *store, const struct fork_source *source,
+		   const char *name, struct sandbox *child, struct error *err)
+{
+	const struct sandbox *parent = source->parent;
 	AUTO_CLOSE int lock = -1;
 	AUTO_CLOSE int events = -1;
 	char hidden[32];
@@ -239,7 +298,8 @@ static int make_in(struct store *store, const struct sandbox *parent,
 	if (child->folder < 0)
 		return -1;
 	if (copy_record(store, parent, name, child, err) < 0 ||
-	    fill(store, parent, from, child, err) < 0 ||
+	    keep_apart(source, child, err) < 0 ||
+	    fill(store, parent, source->from, child, err) < 0 ||
 	    renameat2(store->folder, hidden, store->folder, name,
 		      RENAME_NOREPLACE) < 0) {
 		if (!err->text[0])
@@ -253,9 +313,8 @@ static int make_in(struct store *store, const struct sandbox *parent,
 	return 0;
 }
 
-int fork_make(struct store *store, const struct sandbox *parent,
-	      const struct checkpoint *from, const char *name,
-	      struct error *err)
+int fork_make(struct store *store, const struct fork_source *source,
+	      const char *name, struct error *err)
 {
 	AUTO_SANDBOX struct sandbox child = SANDBOX_INIT;
 	AUTO_CLOSE int lock = store_lock(store, err);
@@ -264,5 +323,5 @@ int fork_make(struct store *store, const struct sandbox *parent,
 	    sandbox_name_check(name, err) < 0)
 		return -1;
 	err->text[0] = '\0';
-	return make_in(store, parent, from, name, &child, err);
+	return make_in(store, source, name, &child, err);
 }

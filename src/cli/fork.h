@@ -21,10 +21,17 @@ struct store;
 #define FORK_LAYERS_MAX 12
 #define FORK_CHILDREN_MAX 64
 
+struct fork_source {
+	const struct sandbox *parent;
+	const struct checkpoint *from;
+	/* else a parent that writes to the host's folders has forks that write
+	 * over them: overlay mode */
+	bool shares_workspace;
+};
+
 /* A stopped sandbox called `name`. */
-int fork_make(struct store *store, const struct sandbox *parent,
-	      const struct checkpoint *from, const char *name,
-	      struct error *err);
+int fork_make(struct store *store, const struct fork_source *source,
+	      const char *name, struct error *err);
 /*
  * Gives the child what the parent's own top layer stands on, and the name of
  * the layer that comes next, beneath the child's folder.

@@ -160,7 +160,12 @@ static void adopt(struct relay_share *share, const struct welcome_share *offer)
 		share->path = xstrdup(offer->path);
 	} else if (gone && share->state == RELAY_SHARE_MOUNTED) {
 		share->state = RELAY_SHARE_LEAVING;
-	} else if (gone && share->state == RELAY_SHARE_MOUNTING) {
+	} else if (share->state == RELAY_SHARE_MOUNTED &&
+		   (offer->flags & ~share->flags & RECORD_SHARE_OVERLAY)) {
+		share->flags = offer->flags;
+		share->state = RELAY_SHARE_BARE;
+	} else if (gone && (share->state == RELAY_SHARE_MOUNTING ||
+			    share->state == RELAY_SHARE_BARE)) {
 		share->flags |= RECORD_SHARE_GONE; /* when it is there */
 	} else if (gone && share->state == RELAY_SHARE_OFFERED) {
 		share->state = RELAY_SHARE_OVER;

@@ -140,6 +140,26 @@ static int mount_share(const struct relay_order *order, struct error *err)
 	return 0;
 }
 
+/*
+ * A fork of a machine that wrote to the folder itself: programs that have it
+ * open go on reading there, all others get the overlay.
+ */
+static int cover_share(const struct relay_order *order, struct error *err)
+{
+	char path[WELCOME_PATH_MAX + 1];
+	struct stat st;
+
+	served_path(order, path, sizeof(path));
+	close(FD_DEVICE);
+	if (relay_tree_make(path, S_IFDIR, err))
+		return -1;
+	if (mount(order->path, path, NULL, MS_BIND, NULL))
+		return error_set(err, errno, "%s", path);
+	if (restrict_share(order, path, &st, err))
+		return -1;
+	return say(RELAY_CHILD_USABLE, err);
+}
+
 /* What is written through it is written out; a busy one leaves later. */
 static void unmount(const char *path)
 {
@@ -186,6 +206,19 @@ static void read_order(struct relay_order *order)
 	}
 }
 
+static int obey(const struct relay_order *order, struct error *err)
+{
+	switch (order->task) {
+	case RELAY_MOUNT:
+		return mount_share(order, err);
+	case RELAY_COVER:
+		return cover_share(order, err);
+	case RELAY_UNMOUNT:
+		unmount_share(order);
+	}
+	return 0;
+}
+
 static _Noreturn void serve(void)
 {
 	struct relay_order order = { 0 };
@@ -198,10 +231,8 @@ static _Noreturn void serve(void)
 	read_order(&order);
 	if (order.clear)
 		relay_tree_clear(SOURCE);
-	if (order.task == RELAY_UNMOUNT)
-		unmount_share(&order);
-	else if (mount_share(&order, &err) &&
-		 write(FD_REPORT, err.text, strlen(err.text)) < 0)
+	if (obey(&order, &err) &&
+	    write(FD_REPORT, err.text, strlen(err.text)) < 0)
 		_exit(1);
 	_exit(0);
 }

@@ -20,6 +20,7 @@
 enum relay_task {
 	RELAY_MOUNT,
 	RELAY_UNMOUNT,
+	RELAY_COVER, /* one that is mounted gets an overlay over it */
 };
 
 struct relay_order {

@@ -72,8 +72,10 @@ static void answer_write(struct relay *relay, struct pending *pending)
 	if (pending->len < sizeof(struct fuse_in_header) + sizeof(in))
 		return;
 	memcpy(&in, pending->bytes + sizeof(struct fuse_in_header), sizeof(in));
-	/* O_SYNC asks for the answer of the disk. */
+	/* O_SYNC asks for the answer of the disk; where nothing may be written
+	 * any more the writer must hear of it. */
 	if (in.flags & O_SYNC ||
+	    relay->shares[pending->share].flags & RECORD_SHARE_OVERLAY ||
 	    !writes_may_answer(&relay->writes, pending->share, pending->node))
 		return;
 	pending->answered = true;

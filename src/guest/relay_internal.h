@@ -26,6 +26,7 @@ enum relay_share_state {
 	RELAY_SHARE_OFFERED,  /* to be mounted */
 	RELAY_SHARE_MOUNTING, /* by a child, just now */
 	RELAY_SHARE_MOUNTED,
+	RELAY_SHARE_BARE,    /* mounted; an overlay is to go over it */
 	RELAY_SHARE_LEAVING, /* gone: to be unmounted */
 	RELAY_SHARE_OVER,    /* failed, or unmounted by somebody: left alone */
 };
@@ -60,8 +61,9 @@ struct relay {
 	struct relay_share shares[WELCOME_SHARES_MAX];
 	unsigned count;
 	struct relay_notifier notifier;
-	int mount_fd;             /* owned: what the child says; -1: none */
-	unsigned mount_share;     /* that it works on */
+	int mount_fd;         /* owned: what the child says; -1: none */
+	unsigned mount_share; /* that it works on */
+	enum relay_task mount_task;
 	bool mount_done;          /* it has mounted it */
 	bool mount_usable;        /* only details are missing */
 	struct relay_child spare; /* waits for the next order */

@@ -74,14 +74,22 @@ static int start_child(struct relay *relay, unsigned number,
 static bool begin(struct relay *relay, unsigned number)
 {
 	struct relay_share *share = &relay->shares[number];
-	bool leaving = share->state == RELAY_SHARE_LEAVING;
+	enum relay_task task = RELAY_MOUNT;
 
-	if (!leaving)
+	if (share->state == RELAY_SHARE_LEAVING)
+		task = RELAY_UNMOUNT;
+	else if (share->state == RELAY_SHARE_BARE)
+		task = RELAY_COVER;
+	else
 		share->state = RELAY_SHARE_MOUNTING;
-	if (!start_child(relay, number, leaving ? RELAY_UNMOUNT : RELAY_MOUNT))
+	relay->mount_task = task;
+	if (!start_child(relay, number, task))
 		return true;
 	note_problem(relay, strerror(errno));
-	relay_fuse_over(relay, number);
+	if (task == RELAY_COVER)
+		share->state = RELAY_SHARE_MOUNTED;
+	else
+		relay_fuse_over(relay, number);
 	return false;
 }
 
@@ -95,6 +103,7 @@ static int choose(const struct relay *relay)
 		bool before;
 
 		if (share->state != RELAY_SHARE_OFFERED &&
+		    share->state != RELAY_SHARE_BARE &&
 		    share->state != RELAY_SHARE_LEAVING)
 			continue;
 		if (best < 0) {
@@ -102,7 +111,8 @@ static int choose(const struct relay *relay)
 			continue;
 		}
 		other = &relay->shares[best];
-		if (share->state != other->state)
+		if ((share->state == RELAY_SHARE_LEAVING) !=
+		    (other->state == RELAY_SHARE_LEAVING))
 			before = share->state == RELAY_SHARE_LEAVING;
 		else if (share->state == RELAY_SHARE_LEAVING)
 			before = strcmp(share->path, other->path) > 0;
@@ -170,7 +180,8 @@ static bool hear_child(struct relay *relay)
 	}
 	if (*problem) {
 		note_problem(relay, problem);
-		relay_fuse_over(relay, number);
+		if (relay->mount_task != RELAY_COVER)
+			relay_fuse_over(relay, number);
 	}
 	return true;
 }
@@ -183,6 +194,15 @@ void relay_mount_event(struct relay *relay)
 		return;
 	close(relay->mount_fd);
 	relay->mount_fd = -1;
+	if (relay->mount_task == RELAY_COVER) {
+		if (!relay->mount_usable)
+			note_problem(relay, "an overlay was interrupted");
+		share->state = share->flags & RECORD_SHARE_GONE
+				       ? RELAY_SHARE_LEAVING
+				       : RELAY_SHARE_MOUNTED;
+		relay_mount_next(relay);
+		return;
+	}
 	if (share->state == RELAY_SHARE_MOUNTING && !relay->mount_done)
 		note_problem(relay, "mounting was interrupted");
 	if (share->state == RELAY_SHARE_LEAVING || !relay->mount_done)

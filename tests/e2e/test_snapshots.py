@@ -288,12 +288,42 @@ def test_forks_differ_and_outlive_their_parent(bawn):
     assert bawn.sh(grandchild, "cat /root/note") == names[0]
 
 
-def test_a_folder_that_is_shared_itself_is_not_forked_unasked(bawn, box):
-    done = bawn.raw("fork", box)
-    assert done.code == 1 and "--share-workspace" in done.err
-    value = remember(bawn, box)
-    child = bawn("fork", "--share-workspace", box, timeout=START_SECONDS).out.strip()
+def test_a_fork_writes_over_a_folder_that_its_parent_writes_to(bawn, tmp_path):
+    project = tmp_path / "p"
+    project.mkdir(mode=0o777)
+    (project / "old").write_text("old\n")
+    parent = "t-" + secrets.token_hex(4)
+    bawn("create", "--name", parent, "-t", "tiny", "-m", "256M", "--cpus", "1", "shell",
+         str(project), timeout=START_SECONDS)
+    value = remember(bawn, parent)
+    # one that is in the folder when the state is taken
+    bawn("exec", "-d", "-u", "root", "-w", str(project), parent, "sh", "-c",
+         "while [ ! -e /dev/shm/go ]; do sleep 0.1; done; "
+         "{ cat old; echo bad > old || echo refused; cd $PWD; echo new > mine; } "
+         "> /dev/shm/told 2>/dev/null; touch /dev/shm/done; exec sleep 9999")
+    wait(lambda: bawn.running(parent, "sleep 0.1"))
+    child = bawn("fork", parent, timeout=START_SECONDS).out.strip()
     assert recall(bawn, child) == value
+    bawn.sh(child, f"cd {project}; echo changed > old; echo made > fresh; touch /dev/shm/go")
+    wait(lambda: bawn.sh(child, "test -e /dev/shm/done && echo yes || true"))
+    assert bawn.sh(child, "cat /dev/shm/told") == "old\nrefused"
+    assert bawn.sh(child, f"cat {project}/old {project}/fresh {project}/mine") == \
+        "changed\nmade\nnew"
+    assert sorted(os.listdir(project)) == ["old"]
+    assert (project / "old").read_text() == "old\n"
+    assert "+made" in bawn("diff", child).out
+    bawn.sh(parent, f"echo parent > {project}/old")
+    assert (project / "old").read_text() == "parent\n"
+    # it stays so after a suspend and a boot
+    bawn("stop", child)
+    assert bawn.sh(child, f"cat {project}/old", timeout=START_SECONDS) == "changed"
+    bawn("stop", "--power-off", child)
+    assert bawn.sh(child, f"cat {project}/fresh", timeout=START_SECONDS) == "made"
+    # asked for, it writes into the folder as its parent does
+    other = bawn("fork", "--share-workspace", parent, "--name", f"{parent}-s",
+                 timeout=START_SECONDS).out.strip()
+    bawn.sh(other, f"echo other > {project}/old")
+    assert (project / "old").read_text() == "other\n"
 
 
 def test_the_agents_session_goes_on_on_its_screen(bawn, screen):

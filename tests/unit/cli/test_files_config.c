@@ -247,6 +247,33 @@ static void numbers_stay_while_shares_come_and_go(void)
 	close(sandbox.folder);
 }
 
+static void a_forks_overlay_keeps_the_number_of_the_folder(void)
+{
+	struct share_record both[] = { { p, p, false, false },
+				       { q, q, true, true } };
+	struct sandbox_record record = record_of(both, 2);
+	json_t *running = files_config_make(&record, &err), *next, *back;
+
+	REQUIRE(running);
+	record.mode = "overlay";
+	next = files_config_follow(&record, running, &err);
+	REQUIRE(next);
+	CHECK(json_array_size(json_object_get(next, "shares")) == 2);
+	CHECK(flag(share_at(next, 0), "overlay"));
+	CHECK(flag(share_at(next, 0), "read_only"));
+	CHECK(!flag(share_at(next, 0), "gone"));
+	CHECK(!flag(share_at(next, 1), "overlay"));
+	/* never the other way round */
+	record.mode = "direct";
+	back = files_config_follow(&record, next, &err);
+	REQUIRE(back);
+	CHECK(flag(share_at(back, 0), "gone"));
+	CHECK(json_array_size(json_object_get(back, "shares")) == 3);
+	json_decref(back);
+	json_decref(next);
+	json_decref(running);
+}
+
 static void a_new_list_is_taken_or_thrown_away(void)
 {
 	struct sandbox sandbox = { .folder = open(scratch, O_RDONLY) };
@@ -292,6 +319,7 @@ int main(void)
 	RUN(what_the_hosts_git_runs_is_held);
 	RUN(bawns_own_folders_are_absent_and_made_where_one_is_shared);
 	RUN(numbers_stay_while_shares_come_and_go);
+	RUN(a_forks_overlay_keeps_the_number_of_the_folder);
 	RUN(a_new_list_is_taken_or_thrown_away);
 	fileio_remove_tree(AT_FDCWD, scratch, NULL);
 	return DONE();
