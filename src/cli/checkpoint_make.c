@@ -42,6 +42,7 @@ AUTO_DEFINE(json, json_t *, json_decref)
 /* Folders of one that is being made. */
 struct making {
 	const struct sandbox *sandbox;
+	const struct checkpoint_wish *wish;
 	int machine;   /* owned: machine/ */
 	int parent;    /* owned: checkpoints/ */
 	int folder;    /* owned: the new one */
@@ -130,6 +131,15 @@ static int offer_folder(const struct making *making, struct error *err)
 	return 0;
 }
 
+static void on_progress(void *ctx, const json_t *line)
+{
+	const struct making *making = ctx;
+
+	(void)line; /* there is but one kind */
+	if (making->wish->went_on)
+		making->wish->went_on(making->wish->ctx, making->record.label);
+}
+
 static int ask(struct making *making, struct error *err)
 {
 	struct timeval limit = { .tv_sec = ANSWER_SECONDS };
@@ -141,8 +151,11 @@ static int ask(struct making *making, struct error *err)
 		return -1;
 	setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &limit, sizeof(limit));
 	control_client_init(&client, fd);
-	answer = control_call(&client, json_pack("{s:s}", "op", "checkpoint"),
-			      err);
+	answer = control_call_watched(
+		&client,
+		json_pack("{s:s, s:o*}", "op", "checkpoint", "at_once",
+			  making->wish->at_once ? json_true() : NULL),
+		on_progress, making, err);
 	control_client_release(&client);
 	if (!answer)
 		return -1;
@@ -252,23 +265,27 @@ static int from_stopped(struct making *making, struct error *err)
 		       : 0;
 }
 
-static void choose_label(const struct sandbox *sandbox, const char *label,
+static void choose_label(const struct sandbox *sandbox,
+			 const struct checkpoint_wish *wish,
 			 struct checkpoint *record)
 {
+	const char *prefix = wish->prefix ? wish->prefix : "";
 	struct checkpoint other;
 	time_t now = time(NULL);
 	struct tm date;
+	char when[32];
 
-	record->automatic = !label;
+	record->automatic = !wish->label;
 	record->created = now;
-	if (label) {
-		text_copy(record->label, sizeof(record->label), label);
+	if (wish->label) {
+		text_copy(record->label, sizeof(record->label), wish->label);
 		return;
 	}
 	localtime_r(&now, &date);
+	strftime(when, sizeof(when), "%Y%m%d-%H%M%S", &date);
 	for (int i = 0; i < 100; i++) {
-		strftime(record->label, sizeof(record->label), "%Y%m%d-%H%M%S",
-			 &date);
+		text_format(record->label, sizeof(record->label), "%s%s",
+			    prefix, when);
 		if (i)
 			text_format(record->label + strlen(record->label), 8,
 				    ".%d", i);
@@ -313,29 +330,36 @@ static int finish(struct making *making, struct error *err)
 }
 
 /* Those that nobody named make room; a parent's children are whole. */
-static void prune(const struct sandbox *sandbox)
+static void prune(const struct sandbox *sandbox, const char *kind, size_t len,
+		  size_t kept)
 {
 	AUTO_FREE struct checkpoint *list = NULL;
 	size_t count, automatic = 0;
 
 	if (checkpoint_list(sandbox, &list, &count, NULL) < 0)
 		return;
-	for (size_t i = 0; i < count; i++)
+	for (size_t i = 0; i < count; i++) {
+		list[i].automatic &= !strncmp(list[i].label, kind, len);
 		automatic += list[i].automatic;
-	for (size_t i = 0; i < count && automatic > CHECKPOINT_KEPT; i++) {
+	}
+	for (size_t i = 0; i < count && automatic > kept; i++) {
 		if (list[i].automatic &&
 		    checkpoint_remove(sandbox, list[i].label, NULL) == 0)
 			automatic--;
 	}
 }
 
-int checkpoint_make(const struct sandbox *sandbox, const char *label,
+int checkpoint_make(const struct sandbox *sandbox,
+		    const struct checkpoint_wish *wish,
 		    struct checkpoint_made *made, struct error *err)
 {
-	struct making content = {
-		.sandbox = sandbox, .machine = -1, .parent = -1, .folder = -1
-	};
+	struct making content = { .sandbox = sandbox,
+				  .wish = wish,
+				  .machine = -1,
+				  .parent = -1,
+				  .folder = -1 };
 	AUTO(making) struct making *making = &content;
+	const char *label = wish->label;
 	struct checkpoint other;
 	int failed;
 
@@ -344,7 +368,7 @@ int checkpoint_make(const struct sandbox *sandbox, const char *label,
 	if (label && checkpoint_find(sandbox, label, &other, NULL) == 0)
 		return error_set(err, EEXIST, "%s has a checkpoint %s already",
 				 sandbox->record.name, label);
-	choose_label(sandbox, label, &making->record);
+	choose_label(sandbox, wish, &making->record);
 	find_parent(sandbox, &making->record);
 	if (making_open(making, err) < 0)
 		return -1;
@@ -359,7 +383,10 @@ int checkpoint_make(const struct sandbox *sandbox, const char *label,
 		return -1;
 	text_copy(made->label, sizeof(made->label), making->record.label);
 	made->pause_ms = making->pause_ms;
-	prune(sandbox);
+	if (wish->prefix)
+		prune(sandbox, wish->prefix, strcspn(wish->prefix, "-") + 1,
+		      wish->kept);
+	prune(sandbox, "", 0, CHECKPOINT_KEPT);
 	return 0;
 }
 

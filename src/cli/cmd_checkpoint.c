@@ -38,14 +38,16 @@ static int lock(const struct sandbox *sandbox, struct error *err)
 static int make(const struct options *options, struct error *err)
 {
 	AUTO_SANDBOX struct sandbox sandbox = SANDBOX_INIT;
-	const char *label = options->word_count > 1 ? options->words[1] : NULL;
+	const struct checkpoint_wish wish = {
+		.label = options->word_count > 1 ? options->words[1] : NULL,
+	};
 	struct checkpoint_made made = { 0 };
 	AUTO_CLOSE int held = -1;
 
 	if (sandbox_open(options->words[0], &sandbox, err) < 0)
 		return -1;
 	held = lock(&sandbox, err);
-	if (held < 0 || checkpoint_make(&sandbox, label, &made, err) < 0)
+	if (held < 0 || checkpoint_make(&sandbox, &wish, &made, err) < 0)
 		return error_prefix(err, "checkpoint of %s", options->words[0]);
 	printf("%s\n", made.label);
 	return 0;

@@ -29,6 +29,23 @@
 #include "state/events.h"
 #include "state/snapshot.h"
 
+char *fork_free_name(const struct store *store, const char *parent,
+		     unsigned *next)
+{
+	for (;; (*next)++) {
+		char *name = xasprintf("%.50s-%u", parent, *next);
+		bool taken = false;
+
+		for (size_t i = 0; i < store->count && !taken; i++)
+			taken = !strcmp(store->names[i], name);
+		if (!taken) {
+			(*next)++;
+			return name;
+		}
+		free(name);
+	}
+}
+
 static void layer_name(unsigned number, char name[32])
 {
 	text_format(name, 32, FORK_LAYERS "/%02u.qcow2", number);

@@ -21,6 +21,9 @@ struct store;
 #define FORK_LAYERS_MAX 12
 #define FORK_CHILDREN_MAX 64
 
+/* PARENT-1, PARENT-2, … of which there is none; malloc'd. *next moves on. */
+char *fork_free_name(const struct store *store, const char *parent,
+		     unsigned *next);
 /* A stopped sandbox called `name`. */
 int fork_make(struct store *store, const struct sandbox *parent,
 	      const struct checkpoint *from, const char *name,

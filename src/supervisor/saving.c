@@ -179,13 +179,13 @@ int saving_begin(struct sandbox *sandbox, enum saving_kind kind,
 			    sandbox->files->qemu.ram, saving->ram,
 			    (uint64_t)sandbox->spec->memory_mib << 20,
 			    err) < 0 ||
-	    (kind == SAVING_SUSPEND ? send_prepare(sandbox, err) < 0
-				    : use_memory(saving, err) < 0)) {
+	    (kind != SAVING_SUSPEND && use_memory(saving, err) < 0) ||
+	    (kind != SAVING_CHECKPOINT && send_prepare(sandbox, err) < 0)) {
 		saving_remove_files(sandbox);
 		ram_image_release(&saving->image);
 		return -1;
 	}
-	if (kind == SAVING_SUSPEND) {
+	if (kind != SAVING_CHECKPOINT) {
 		saving->step = SAVING_PREPARE;
 		timer_start(sandbox->loop, &saving->timer, PREPARE_MS);
 	} else {
@@ -268,6 +268,7 @@ static void resume_checkpoint(struct sandbox *sandbox)
 	log_info("checkpoint: the machine stood for %.0f ms, %llu MB",
 		 saving->pause_ms,
 		 (unsigned long long)saving->image.private >> 20);
+	requests_went_on(sandbox);
 }
 
 static void on_devices_written(void *ctx, const struct qmp_reply *reply)
@@ -287,7 +288,7 @@ static void on_devices_written(void *ctx, const struct qmp_reply *reply)
 	}
 	qmp_send(&sandbox->qmp, "remove-fd",
 		 json_pack("{s:i}", "fdset-id", QMP_SET_STATE), NULL, NULL);
-	if (saving->kind == SAVING_CHECKPOINT)
+	if (saving->kind != SAVING_SUSPEND)
 		resume_checkpoint(sandbox);
 	timer_start(sandbox->loop, &saving->turn, 0);
 }
@@ -300,7 +301,7 @@ static void save_machine(struct sandbox *sandbox)
 	saving->step = SAVING_MACHINE;
 	saving->stopped = true;
 	ask(sandbox, "stop", NULL, must_succeed);
-	if (saving->kind == SAVING_CHECKPOINT)
+	if (saving->kind != SAVING_SUSPEND)
 		saving_disk_begin(sandbox);
 	if (qmp_send_fd(&sandbox->qmp, QMP_SET_STATE, saving->state,
 			must_succeed, &err) < 0) {
@@ -392,7 +393,7 @@ static void next_turn(struct timer *timer)
 		timer_start(sandbox->loop, timer, 0);
 	} else {
 		saving->ram_done = true;
-		if (saving->kind == SAVING_CHECKPOINT)
+		if (saving->kind != SAVING_SUSPEND)
 			finish_checkpoint(sandbox);
 		else
 			finish_suspend(sandbox);

@@ -25,6 +25,9 @@ enum saving_kind {
 	SAVING_SUSPEND,    /* into machine/suspended; QEMU ends */
 	SAVING_CHECKPOINT, /* into machine/checkpoint, where an empty
 			      disk.qcow2 lies */
+	/* The same, and nobody works in the machine: how long it stands does
+	   not matter, and copying ahead would only come on top. */
+	SAVING_CHECKPOINT_AT_ONCE,
 };
 
 enum saving_step {

@@ -80,8 +80,7 @@ void saving_on_job(struct sandbox *sandbox, const struct qmp_reply *event)
 
 void saving_disk_cancel(struct sandbox *sandbox)
 {
-	if (sandbox->saving.kind != SAVING_CHECKPOINT ||
-	    sandbox->saving.disk < 0)
+	if (sandbox->saving.kind == SAVING_SUSPEND || sandbox->saving.disk < 0)
 		return;
 	/* Its end, if it runs, is told by an event, which closes the rest. */
 	qmp_send(&sandbox->qmp, "block-job-cancel",
