@@ -61,8 +61,8 @@ struct attempts {
 	size_t lines[LOOP_ATTEMPTS_MAX];
 	struct loop_signals signals;
 	struct loop_view view;
-	int workspace;                  /* owned */
-	char mode[16]; /* of their workspaces */
+	int workspace;                 /* owned */
+	char mode[16];                 /* of their workspaces */
 	char task_id[TASK_ID_MAX + 1]; /* "": there are no tasks */
 };
 
@@ -116,8 +116,8 @@ static int make_forks(struct attempts *all, const struct sandbox *base,
 	for (size_t i = 0; i < all->count && failed == 0; i++) {
 		struct attempt *one = &all->list[i];
 
-		one->name = fork_free_name(&all->store, base->record.name,
-					   &next);
+		one->name =
+			fork_free_name(&all->store, base->record.name, &next);
 		failed = fork_make(&all->store, base, &from, one->name, err);
 	}
 	(void)checkpoint_remove(base, made.label, NULL);
@@ -192,8 +192,7 @@ static void pass_line(const struct attempts *all, size_t at, const char *line,
 	event = json_loadb(line, len, 0, NULL);
 	if (!event)
 		return;
-	json_object_set_new(event, "attempt",
-			    json_integer((json_int_t)at + 1));
+	json_object_set_new(event, "attempt", json_integer((json_int_t)at + 1));
 	text = json_dumps(event, JSON_COMPACT);
 	printf("%s\n", text ? text : "{}");
 }
@@ -257,8 +256,8 @@ static void hear_all(struct attempts *all)
 		bool any = false;
 
 		for (size_t i = 0; i < all->count; i++) {
-			polls[i] = (struct pollfd){ all->list[i].out, POLLIN,
-						    0 };
+			polls[i] =
+				(struct pollfd){ all->list[i].out, POLLIN, 0 };
 			any |= all->list[i].out >= 0;
 		}
 		polls[all->count] =
@@ -358,10 +357,10 @@ static void keep(struct attempts *all, size_t at)
 static void say_winner(struct attempts *all, size_t at)
 {
 	AUTO(json)
-	json_t *details = json_pack(
-		"{s:I, s:s, s:I, s:s}", "attempt", (json_int_t)at + 1, "name",
-		all->list[at].name, "lines", (json_int_t)all->lines[at], "mode",
-		all->mode);
+	json_t *details =
+		json_pack("{s:I, s:s, s:I, s:s}", "attempt", (json_int_t)at + 1,
+			  "name", all->list[at].name, "lines",
+			  (json_int_t)all->lines[at], "mode", all->mode);
 
 	loop_view_event(&all->view, "winner", details);
 }
@@ -373,7 +372,7 @@ static void hook(const struct attempts *all, const char *name, int code)
 	run.hook = all->wish->hook;
 	run.state.name = (char *)(uintptr_t)name;
 	run.state.workspace = all->wish->path;
-	run.state.status = code == 0	 ? RUN_COMPLETE
+	run.state.status = code == 0     ? RUN_COMPLETE
 			   : code == 130 ? RUN_INTERRUPTED
 					 : RUN_LIMIT;
 	(void)text_copy(run.state.detail, sizeof(run.state.detail),

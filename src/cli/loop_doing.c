@@ -50,8 +50,8 @@ bool loop_doing_of(const char *sandbox, char out[LOOP_DOING_MAX])
 	AUTO_CLOSE int folder = -1;
 
 	if (path)
-		folder = open(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW |
-					    O_CLOEXEC);
+		folder = open(path,
+			      O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
 	if (folder < 0 || !loop_place_is_alive(folder) ||
 	    fileio_read(folder, DOING_FILE, &text, NULL) < 0)
 		return false;

@@ -37,6 +37,7 @@
 #include "guest/kernel_args.h"
 #include "guest/modules.h"
 #include "guest/power.h"
+#include "guest/ralph.h"
 #include "guest/rootfs.h"
 #include "guest/sysfile.h"
 #include "guest/tool.h"
@@ -148,6 +149,7 @@ static int boot_machine(struct kernel_args *args, struct error *err)
 	if (rootfs_switch(err) || rootfs_mount_late(err))
 		return -1;
 	trust_provide("", roots.data, roots.len);
+	ralph_install();
 	return 0;
 }
 
@@ -184,7 +186,8 @@ int main(int argc, char **argv)
 		return 0;
 	}
 	if (getpid() != 1)
-		return tool_run(argc, argv);
+		return ralph_is_meant(argv[0]) ? ralph_run(argc, argv)
+					       : tool_run(argc, argv);
 	umask(022);
 	serve(&guest, &err);
 	log_error("%s", err.text);

@@ -289,6 +289,21 @@ def test_the_sandbox_of_a_loop_is_its_own(session, tmp_path):
     session.rm(project.name)
 
 
+def test_the_guest_has_a_ralph_of_its_own(project):
+    """The same files from inside: the agent's user, in the workspace."""
+    project.clear()
+    inside = [("--add-task", "B-1: from inside"), ("--add-context", "be quick"), ("--list-tasks",)]
+    said = [project.bawn.exec(project.name, "ralph", *words).out for words in inside]
+    assert said[2] == "  1 [ ] B-1: from inside\n", said
+    done = project.loop(f"ralph --status > seen; echo '<promise>B-1:DONE</promise>'; {COMPLETE}",
+                        "-n", "1")
+    assert done.code == 0 and "be quick" in project.read("prompt.txt"), done
+    assert project.name in project.read("seen") and "running" in project.read("seen")
+    refused = project.bawn.raw("exec", project.name, "ralph", "do it")
+    assert refused.code == 64 and "runs on the host" in refused.err, refused
+    project.clear()
+
+
 def test_attempts_in_workspaces_of_their_own(session, tmp_path):
     """A loop over an overlay, and then two at once from its state: the smaller change wins."""
     project = Project(session, f"{tmp_path}/project")
