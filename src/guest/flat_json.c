@@ -26,8 +26,8 @@ static const char *take_string(struct scan *scan, size_t *len)
 	const char *begin = ++scan->at;
 
 	while (scan->at < scan->end && *scan->at != '"')
-		scan->at += *scan->at == '\\' && scan->end - scan->at > 1 ? 2
-									  : 1;
+		scan->at +=
+			*scan->at == '\\' && scan->end - scan->at > 1 ? 2 : 1;
 	if (scan->at >= scan->end)
 		return NULL;
 	*len = (size_t)(scan->at++ - begin);

@@ -34,10 +34,12 @@ static const char help[] =
 	"       ralph --list-tasks\n"
 	"       ralph --add-task TEXT\n"
 	"       ralph --remove-task N\n"
-	"       ralph --add-context TEXT   say something to the next iteration\n"
+	"       ralph --add-context TEXT   say something to the next "
+	"iteration\n"
 	"       ralph --clear-context\n"
 	"\n"
-	"The loop itself runs on the host (`bawn loop`); these are its files in\n"
+	"The loop itself runs on the host (`bawn loop`); these are its files "
+	"in\n"
 	".ralph of the workspace.\n";
 
 struct wish {
@@ -125,10 +127,10 @@ static int change_tasks(int workspace, const struct wish *wish,
 	if (!text.len && wish->add_task)
 		(void)buffer_printf(&text, "# Tasks\n\n");
 	bytes = text.len ? (const char *)text.data : "";
-	failed = wish->add_task ? tasks_add(bytes, text.len, wish->add_task,
-					    &changed)
-				: tasks_remove(bytes, text.len, (size_t)number,
-					       &changed);
+	failed = wish->add_task
+			 ? tasks_add(bytes, text.len, wish->add_task, &changed)
+			 : tasks_remove(bytes, text.len, (size_t)number,
+					&changed);
 	if (failed < 0)
 		return error_set(err, 0, "%s",
 				 wish->add_task ? "the list of tasks is full"
@@ -223,10 +225,9 @@ int ralph_run(int argc, char **argv)
 void ralph_install(void)
 {
 	AUTO_CLOSE int from = open("/proc/self/exe", O_RDONLY | O_CLOEXEC);
-	AUTO_CLOSE int to = open(BINARY,
-				 O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW |
-					 O_CLOEXEC,
-				 0755);
+	AUTO_CLOSE int to = open(
+		BINARY, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC,
+		0755);
 	struct error err = { 0 };
 
 	if (from < 0 || to < 0) {

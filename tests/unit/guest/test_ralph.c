@@ -64,7 +64,7 @@ static void a_state_that_is_cut_anywhere_is_no_danger(void)
 
 static int ralph(const char *one, const char *two)
 {
-	char *argv[] = { (char *)(uintptr_t)"ralph", (char *)(uintptr_t)one,
+	char *argv[] = { (char *)(uintptr_t) "ralph", (char *)(uintptr_t)one,
 			 (char *)(uintptr_t)two, NULL };
 
 	return ralph_run(two ? 3 : one ? 2 : 1, argv);
@@ -102,7 +102,8 @@ static void what_it_cannot_do_it_says(void)
 	CHECK(ralph("--remove-task", "9") == 125);
 	CHECK(ralph("--remove-task", "x") == 125);
 	CHECK(ralph("--help", NULL) == 0);
-	CHECK(ralph_is_meant("/usr/local/bin/ralph") && ralph_is_meant("ralph"));
+	CHECK(ralph_is_meant("/usr/local/bin/ralph") &&
+	      ralph_is_meant("ralph"));
 	CHECK(!ralph_is_meant("/init") && !ralph_is_meant(NULL));
 }
 
