@@ -23,9 +23,9 @@ static void say_names(const json_t *settings, char *out, size_t size)
 	json_t *path;
 
 	out[0] = '\0';
-	json_object_foreach((json_t *)(uintptr_t)settings, name, path)
-		(void)text_format(out + strlen(out), size - strlen(out), "%s%s",
-				  out[0] ? ", " : "", name);
+	json_object_foreach((json_t *)(uintptr_t)settings, name, path)(void)
+		text_format(out + strlen(out), size - strlen(out), "%s%s",
+			    out[0] ? ", " : "", name);
 }
 
 static int find(const json_t *agent, struct agent_setting *setting,
@@ -69,8 +69,7 @@ int agent_settings_next(const json_t *agent, const char **at,
 		return 0;
 	*at = word + len + (word[len] == ',');
 	*setting = (struct agent_setting){ .path = NULL };
-	if (len > suffix &&
-	    !strncmp(word + len - suffix, READ_ONLY, suffix)) {
+	if (len > suffix && !strncmp(word + len - suffix, READ_ONLY, suffix)) {
 		setting->read_only = true;
 		len -= suffix;
 	}
@@ -89,9 +88,9 @@ bool agent_settings_is_json(const struct agent_setting *setting)
 static bool may_hold_credential(const char *key)
 {
 	static const char *const words[] = {
-		"token",  "secret",     "apikey",   "api_key",  "api-key",
-		"passwd", "password",   "helper",   "auth",     "credential",
-		"cookie", "privatekey", "headers",  "_key",     "accesskey",
+		"token",  "secret",     "apikey",  "api_key", "api-key",
+		"passwd", "password",   "helper",  "auth",    "credential",
+		"cookie", "privatekey", "headers", "_key",    "accesskey",
 	};
 
 	if (!strcasecmp(key, "env") || !strcasecmp(key, "environment"))
@@ -112,8 +111,7 @@ static void filter(json_t *json, unsigned depth)
 	if (json_is_array(json)) {
 		if (depth >= DEPTH_MAX)
 			json_array_clear(json);
-		json_array_foreach(json, i, value)
-			filter(value, depth + 1);
+		json_array_foreach(json, i, value) filter(value, depth + 1);
 	}
 	if (!json_is_object(json))
 		return;

@@ -215,8 +215,8 @@ int agent_settings_copy(struct sandbox *sandbox, const json_t *keys,
 			if (setting.read_only)
 				continue;
 			if (home < 0 && place)
-				home = open(place, O_RDONLY | O_DIRECTORY |
-							   O_CLOEXEC);
+				home = open(place,
+					    O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 			if (home < 0)
 				return error_set(err, errno, "HOME");
 			if (copy_one(sandbox, keys, home, &setting, err) < 0)

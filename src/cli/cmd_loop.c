@@ -27,6 +27,7 @@
 #include "cli/loop_place.h"
 #include "cli/loop_run.h"
 #include "cli/mark.h"
+#include "cli/mcp_host.h"
 #include "cli/ready.h"
 #include "loop/output.h"
 #include "loop/prompt.h"
@@ -225,6 +226,7 @@ int loop_start(struct loop_options *wish, const char *name, unsigned attempt,
 	       struct error *err)
 {
 	AUTO_LOOP_RUN struct loop_run run = LOOP_RUN_INIT;
+	AUTO_MCP_HOST struct mcp_host mcp = { 0 };
 	bool resumed = false, ran_before = false;
 	int failed;
 
@@ -244,7 +246,8 @@ int loop_start(struct loop_options *wish, const char *name, unsigned attempt,
 		return run_status_exit(RUN_FAILED);
 	}
 	run.in_guest = loop_guest_owns_workspace(&run.sandbox.record);
-	if (loop_signals_open(&run.signals, err) < 0 ||
+	if (mcp_host_start(&mcp, &run.sandbox, wish->options, err) < 0 ||
+	    loop_signals_open(&run.signals, err) < 0 ||
 	    (run.in_guest && loop_guest_begin(&run, err) < 0))
 		return -1;
 	say_begin(&run, resumed);

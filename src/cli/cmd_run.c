@@ -21,6 +21,7 @@
 #include "cli/create.h"
 #include "cli/guard.h"
 #include "cli/keys.h"
+#include "cli/mcp_host.h"
 #include "cli/plan.h"
 #include "cli/policy_say.h"
 #include "cli/progress_view.h"
@@ -271,6 +272,7 @@ static int run(const struct options *options, struct error *err)
 	AUTO_READY struct ready ready = READY_INIT;
 	struct error failure = { 0 };
 	bool let_go = false, removes;
+	AUTO_MCP_HOST struct mcp_host mcp = { 0 };
 	struct blocked_mark mark;
 	int result;
 
@@ -283,7 +285,8 @@ static int run(const struct options *options, struct error *err)
 	if (say_policy(&ready, err) < 0 || clone_ready(&ready, err) < 0)
 		return -1;
 	mark = blocked_begin(&ready.sandbox);
-	if (set_up_agent(&ready, options, err) < 0)
+	if (set_up_agent(&ready, options, err) < 0 ||
+	    mcp_host_start(&mcp, &ready.sandbox, options, err) < 0)
 		return -1;
 	result = attach(&ready, options, &let_go, err);
 	if (result > 0 && !let_go)

@@ -35,6 +35,7 @@
 #include "guest/agent_user.h"
 #include "guest/guest.h"
 #include "guest/kernel_args.h"
+#include "guest/mcp_stdio.h"
 #include "guest/modules.h"
 #include "guest/power.h"
 #include "guest/ralph.h"
@@ -185,6 +186,8 @@ int main(int argc, char **argv)
 		puts("bawn-init " BAWN_VERSION);
 		return 0;
 	}
+	if (getpid() != 1 && mcp_stdio_is_meant(argv[0]))
+		return mcp_stdio_run(argc, argv);
 	if (getpid() != 1)
 		return ralph_is_meant(argv[0]) ? ralph_run(argc, argv)
 					       : tool_run(argc, argv);

@@ -19,6 +19,7 @@
 #include "base/own.h"
 #include "base/text.h"
 #include "guest/flat_json.h"
+#include "guest/mcp_stdio.h"
 #include "loop/ralph_folder.h"
 #include "loop/tasks.h"
 
@@ -228,6 +229,7 @@ void ralph_install(void)
 	AUTO_CLOSE int to = open(
 		BINARY, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC,
 		0755);
+	static const char *const names[] = { RALPH_PATH, MCP_STDIO_PATH };
 	struct error err = { 0 };
 
 	if (from < 0 || to < 0) {
@@ -242,6 +244,7 @@ void ralph_install(void)
 	(void)mkdir("/usr/local", 0755);
 	(void)mkdir("/usr/local/bin", 0755);
 	/* a template's own comes first */
-	if (symlink(BINARY, RALPH_PATH) < 0 && errno != EEXIST)
-		log_debug("ralph: %s", strerror(errno));
+	for (size_t i = 0; i < ARRAY_SIZE(names); i++)
+		if (symlink(BINARY, names[i]) < 0 && errno != EEXIST)
+			log_debug("%s: %s", names[i], strerror(errno));
 }

@@ -15,5 +15,5 @@
 bool ralph_is_meant(const char *argv0);
 /* The exit code: 0, 64 usage, 125 failure. */
 int ralph_run(int argc, char **argv);
-/* Makes the command in the machine that has just booted. */
+/* Makes it and `bawn-mcp` in the machine that has just booted. */
 void ralph_install(void);

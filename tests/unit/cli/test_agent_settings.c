@@ -56,7 +56,8 @@ static void nothing_else_comes_in(void)
 static void credentials_are_left_out_at_any_depth(void)
 {
 	json_t *json = json_loads(
-		"{\"model\": \"x\", \"env\": {\"A\": 1}, \"apiKeyHelper\": \"c\","
+		"{\"model\": \"x\", \"env\": {\"A\": 1}, \"apiKeyHelper\": "
+		"\"c\","
 		"\"permissions\": {\"deny\": [\"Read(.env)\"]},"
 		"\"mcpServers\": {\"s\": {\"command\": \"c\", \"env\": {\"K\": "
 		"\"v\"}, \"headers\": {\"Authorization\": \"b\"}}},"
