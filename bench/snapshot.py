@@ -10,6 +10,7 @@ import os
 import re
 import statistics
 import subprocess
+import sys
 import threading
 import time
 
@@ -110,14 +111,22 @@ def measure_checkpoints(counter):
     common.bar("checkpoint / cp", statistics.median(takes) / copied, 2)
 
 
+def start(words, **kwargs):
+    return subprocess.Popen([common.BAWN, *words], env=common.ENV, cwd=common.workspace(),
+                            stdin=subprocess.DEVNULL, **kwargs)
+
+
 def measure_forks(one):
     names = [f"{NAME}-{n}" for n in range(1, FORKS + 1)]
     common.bawn("checkpoint", NAME, "still")
 
     def fork():
-        common.bawn("fork", NAME, "--from", "still", "-n", str(FORKS), "--share-workspace")
-        for name in names:
-            common.bawn("exec", name, "true")
+        """A command in each as soon as its name is told."""
+        words = ["fork", NAME, "--from", "still", "-n", str(FORKS), "--share-workspace"]
+        maker = start(words, stdout=subprocess.PIPE, text=True)
+        commands = [start(["exec", name.strip(), "true"]) for name in maker.stdout]
+        if any(job.wait() for job in (maker, *commands)) or len(commands) != FORKS:
+            sys.exit("a fork does not answer")
     took = common.seconds(fork)
     private = max(private_mb(common.qemu_pid(name)) for name in names)
     cores = os.cpu_count()

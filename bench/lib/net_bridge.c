@@ -27,14 +27,13 @@
 #include "base/mem.h"
 #include "base/own.h"
 #include "base/text.h"
-#include "proto/mux.h"
-#include "proto/net_messages.h"
-#include "net_hello.h"
+#include "guest_port.h"
 
 #define TCP_RING (256u * 1024)
 
 static struct loop *loop;
 static uint16_t target_port;
+static const char *listen_port;
 static struct source listener = { .name = "listener", .events = EPOLLIN };
 
 static void die(const char *what)
@@ -62,9 +61,9 @@ static void set_no_delay(int fd)
 	setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof(on));
 }
 
-static void begin_to_listen(const char *port_text)
+static void begin_to_listen(void)
 {
-	struct sockaddr_in at = address_of("127.0.0.1", port_text);
+	struct sockaddr_in at = address_of("127.0.0.1", listen_port);
 	const int on = 1;
 
 	listener.fd = socket(AF_INET, SOCK_STREAM | SOCK_NONBLOCK, 0);
@@ -87,16 +86,6 @@ static int take_connection(void)
 }
 
 /* --- to the port --- */
-
-static struct {
-	struct source source;
-	struct mux mux;
-	uint8_t address[4];
-	uint32_t next;
-	uint8_t in[1 << 18], out[1 << 18];
-	size_t out_start, out_len;
-	const char *name, *listen;
-} port;
 
 struct guest {
 	struct source source;
@@ -173,21 +162,9 @@ static void port_on_accept(struct source *source, uint32_t events)
 	int fd;
 
 	while ((fd = take_connection()) >= 0) {
-		struct net_message open = { .type = NET_OPEN,
-					    .open = { .stream = port.next,
-						      .family = 4,
-						      .port = target_port } };
 		struct guest *guest = xcalloc(1, sizeof(*guest));
-		uint8_t bytes[64];
-		long len;
 
-		memcpy(open.open.address, port.address, 4);
-		len = net_message_encode(&open, bytes, sizeof(bytes));
-		guest->stream = mux_stream_open(&port.mux, port.next, guest);
-		if (!guest->stream || len < 0 ||
-		    mux_send_message(&port.mux, bytes, (size_t)len) < 0)
-			die("stream");
-		port.next += 2;
+		guest->stream = guest_port_open(target_port, guest);
 		guest->source = (struct source){ .name = "client",
 						 .fd = fd,
 						 .events = EPOLLIN,
@@ -215,98 +192,15 @@ static void port_on_stream(void *ctx, struct mux_stream *stream)
 		guest_wait(guest);
 }
 
-static void port_ask(void)
+static void port_on_address(void)
 {
-	uint8_t query[300], bytes[512];
-	struct net_message ask = { .type = NET_DNS_QUERY,
-				   .dns = { .query = 1,
-					    .len = (uint16_t)net_hello_dns(
-						    port.name, query),
-					    .bytes = query } };
-	long len = net_message_encode(&ask, bytes, sizeof(bytes));
-
-	mux_send_message(&port.mux, bytes, (size_t)len);
-}
-
-static void port_on_message(void *ctx, const uint8_t *payload, size_t len)
-{
-	struct net_message message;
-
-	if (net_message_decode(payload, len, &message) < 0)
-		die("message");
-	if (message.type == NET_WELCOME)
-		port_ask();
-	if (message.type != NET_DNS_ANSWER)
-		return;
-	memcpy(port.address, message.dns.bytes + message.dns.len - 4, 4);
 	listener.on_event = port_on_accept;
-	begin_to_listen(port.listen);
+	begin_to_listen();
 }
 
-static void port_on_marker(void *ctx)
-{
-}
-
-static const struct mux_ops port_ops = { .on_message = port_on_message,
-					 .on_stream = port_on_stream,
-					 .on_marker = port_on_marker,
-					 .on_data = port_on_data };
-
-static void port_flush(void *ctx)
-{
-	for (;;) {
-		ssize_t n;
-
-		if (!port.out_len) {
-			port.out_start = 0;
-			port.out_len = mux_output_copy(&port.mux, port.out,
-						       sizeof(port.out));
-		}
-		if (!port.out_len)
-			break;
-		n = write(3, port.out + port.out_start, port.out_len);
-		if (n < 0)
-			break;
-		port.out_start += (size_t)n;
-		port.out_len -= (size_t)n;
-	}
-	loop_wait_for(&port.source, EPOLLIN | (port.out_len ? EPOLLOUT : 0U));
-}
-
-static void port_on_event(struct source *source, uint32_t events)
-{
-	struct error err = { 0 };
-	ssize_t n = read(3, port.in, sizeof(port.in));
-
-	if (n < 0 && errno == EAGAIN)
-		return;
-	if (n <= 0)
-		exit(0);
-	if (mux_input(&port.mux, port.in, (size_t)n, &err) < 0)
-		die(err.text);
-}
-
-static void run_port(const char *name, const char *listen)
-{
-	struct net_message hello = { .type = NET_HELLO,
-				     .hello = { .version = NET_VERSION } };
-	uint8_t bytes[64];
-	long len = net_message_encode(&hello, bytes, sizeof(bytes));
-
-	port.name = name;
-	port.listen = listen;
-	port.next = 1;
-	mux_init(&port.mux, &mux_net_limits, &port_ops, NULL);
-	mux_send_message(&port.mux, bytes, (size_t)len);
-	fcntl(3, F_SETFL, O_RDWR | O_NONBLOCK);
-	port.source = (struct source){ .name = "port",
-				       .fd = 3,
-				       .events = EPOLLIN,
-				       .on_event = port_on_event };
-	loop_before_wait(loop, port_flush, NULL);
-	loop_add(loop, &port.source, NULL);
-	loop_run(loop, NULL);
-}
+static const struct guest_port_ops port_ops = { .on_address = port_on_address,
+						.on_stream = port_on_stream,
+						.on_data = port_on_data };
 
 /* --- to a proxy --- */
 
@@ -425,18 +319,19 @@ int main(int argc, char **argv)
 	if (argc != 5 || text_to_u64(argv[4], 1, 65535, &number) < 0)
 		return 2;
 	target_port = (uint16_t)number;
+	listen_port = argv[1];
 	signal(SIGPIPE, SIG_IGN);
 	getrlimit(RLIMIT_NOFILE, &limit);
 	limit.rlim_cur = limit.rlim_max;
 	setrlimit(RLIMIT_NOFILE, &limit);
 	loop = loop_new(NULL);
 	if (strcmp(argv[2], "port") == 0) {
-		run_port(argv[3], argv[1]);
+		guest_port_run(loop, argv[3], &port_ops);
 		return 0;
 	}
 	proxy = address_of(argv[3], argv[4]);
 	listener.on_event = tcp_on_accept;
-	begin_to_listen(argv[1]);
+	begin_to_listen();
 	loop_run(loop, NULL);
 	return 0;
 }

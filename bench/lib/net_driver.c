@@ -31,8 +31,7 @@
 #include "base/mem.h"
 #include "base/own.h"
 #include "base/text.h"
-#include "proto/mux.h"
-#include "proto/net_messages.h"
+#include "guest_port.h"
 #include "net_hello.h"
 
 enum load_kind {
@@ -106,39 +105,16 @@ static bool may_begin(void)
 
 /* --- through the port --- */
 
-static struct {
-	struct source source;
-	struct mux mux;
-	uint8_t address[4];
-	uint32_t next;
-	bool asked;
-	uint8_t in[1 << 18], out[1 << 18];
-	size_t out_start, out_len;
-} port;
-
 struct tunnel {
 	bool answered;
 };
 
 static void port_begin(void)
 {
-	struct net_message open = {
-		.type = NET_OPEN,
-		.open = { .stream = port.next, .family = 4, .port = load.port }
-	};
 	struct tunnel *tunnel = xcalloc(1, sizeof(*tunnel));
-	struct mux_stream *stream =
-		mux_stream_open(&port.mux, port.next, tunnel);
-	uint8_t bytes[64];
-	long len;
 
-	memcpy(open.open.address, port.address, 4);
-	len = net_message_encode(&open, bytes, sizeof(bytes));
-	if (!stream || len < 0 ||
-	    mux_send_message(&port.mux, bytes, (size_t)len) < 0)
-		die("stream");
-	mux_stream_write(stream, load.hello, load.hello_len);
-	port.next += 2;
+	mux_stream_write(guest_port_open(load.port, tunnel), load.hello,
+			 load.hello_len);
 	load.begun++;
 }
 
@@ -172,97 +148,16 @@ static void port_on_stream(void *ctx, struct mux_stream *stream)
 	exit(1);
 }
 
-static void port_ask(void)
+static void port_on_address(void)
 {
-	uint8_t query[300], bytes[512];
-	struct net_message ask = { .type = NET_DNS_QUERY,
-				   .dns = { .query = 1,
-					    .len = (uint16_t)net_hello_dns(
-						    load.name, query),
-					    .bytes = query } };
-	long len = net_message_encode(&ask, bytes, sizeof(bytes));
-
-	mux_send_message(&port.mux, bytes, (size_t)len);
-}
-
-static void port_on_message(void *ctx, const uint8_t *payload, size_t len)
-{
-	struct net_message message;
-
-	if (net_message_decode(payload, len, &message) < 0)
-		die("message");
-	if (message.type == NET_WELCOME)
-		port_ask();
-	if (message.type != NET_DNS_ANSWER)
-		return;
-	memcpy(port.address, message.dns.bytes + message.dns.len - 4, 4);
 	clock_gettime(CLOCK_MONOTONIC, &load.start);
 	for (unsigned i = 0; i < load.parallel && may_begin(); i++)
 		port_begin();
 }
 
-static void port_on_marker(void *ctx)
-{
-}
-
-static const struct mux_ops port_ops = { .on_message = port_on_message,
-					 .on_stream = port_on_stream,
-					 .on_marker = port_on_marker,
-					 .on_data = port_on_data };
-
-static void port_flush(void *ctx)
-{
-	for (;;) {
-		ssize_t n;
-
-		if (!port.out_len) {
-			port.out_start = 0;
-			port.out_len = mux_output_copy(&port.mux, port.out,
-						       sizeof(port.out));
-		}
-		if (!port.out_len)
-			break;
-		n = write(3, port.out + port.out_start, port.out_len);
-		if (n < 0)
-			break;
-		port.out_start += (size_t)n;
-		port.out_len -= (size_t)n;
-	}
-	loop_wait_for(&port.source, EPOLLIN | (port.out_len ? EPOLLOUT : 0U));
-}
-
-static void port_on_event(struct source *source, uint32_t events)
-{
-	struct error err = { 0 };
-	ssize_t n = read(3, port.in, sizeof(port.in));
-
-	if (n < 0 && errno == EAGAIN)
-		return;
-	if (n <= 0)
-		die("the port ended");
-	if (mux_input(&port.mux, port.in, (size_t)n, &err) < 0)
-		die(err.text);
-}
-
-static void run_port(void)
-{
-	struct net_message hello = { .type = NET_HELLO,
-				     .hello = { .version = NET_VERSION } };
-	uint8_t bytes[64];
-	long len = net_message_encode(&hello, bytes, sizeof(bytes));
-
-	port.next = 1;
-	mux_init(&port.mux, &mux_net_limits, &port_ops, NULL);
-	mux_send_message(&port.mux, bytes, (size_t)len);
-	fcntl(3, F_SETFL, O_RDWR | O_NONBLOCK);
-	port.source = (struct source){ .name = "port",
-				       .fd = 3,
-				       .events = EPOLLIN,
-				       .on_event = port_on_event };
-	loop_before_wait(load.loop, port_flush, NULL);
-	loop_add(load.loop, &port.source, NULL);
-	loop_run(load.loop, NULL);
-}
+static const struct guest_port_ops port_ops = { .on_address = port_on_address,
+						.on_stream = port_on_stream,
+						.on_data = port_on_data };
 
 /* --- through a proxy --- */
 
@@ -521,7 +416,7 @@ int main(int argc, char **argv)
 		parse_load(argv + 2);
 		if (load.kind == LOAD_IDLE)
 			loop_add(load.loop, &input, NULL);
-		run_port();
+		guest_port_run(load.loop, load.name, &port_ops);
 	} else {
 		proxy = address_of(argv[2], argv[3]);
 		parse_load(argv + 4);

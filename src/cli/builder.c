@@ -35,26 +35,29 @@
 
 #define LOCK_FILE "builder.lock"
 #define COPY_NAME "template-copy"
+#define ALONE_NAME "template-vendor"
+#define ALONE_LOCK_FILE "vendor.lock"
 #define GRACE_MS 10000
 
 AUTO_DEFINE(json, json_t *, json_decref)
 
-static int take_lock(struct error *err)
+static int take_lock(const char *name, struct error *err)
 {
 	AUTO_CLOSE int folder = paths_open(PATHS_STATE, NULL, err);
 	int lock;
 
 	if (folder < 0)
 		return -1;
-	lock = fileio_lock(folder, LOCK_FILE, FILEIO_LOCK_TRY, err);
+	lock = fileio_lock(folder, name, FILEIO_LOCK_TRY, err);
 	if (lock >= 0 || err->code != EWOULDBLOCK)
 		return lock;
 	fprintf(stderr, "bawn: waiting for another build\n");
-	return fileio_lock(folder, LOCK_FILE, FILEIO_LOCK_WAIT, err);
+	return fileio_lock(folder, name, FILEIO_LOCK_WAIT, err);
 }
 
 static int make(struct builder *builder, const char *name,
-		const char *template_name, struct error *err)
+		const char *template_name, const struct rule_words *rules,
+		struct error *err)
 {
 	/* NULL is the default template */
 	AUTO_FREE char *template =
@@ -68,6 +71,10 @@ static int make(struct builder *builder, const char *name,
 	AUTO_START struct start start = START_INIT;
 	struct created created;
 
+	if (rules) {
+		request.preset = "deny-all";
+		request.rules = *rules;
+	}
 	if (plan_new(&request, &plan, err) < 0 ||
 	    create_sandbox(&builder->store, &request, &plan, variables,
 			   &builder->sandbox, &created, err) < 0)
@@ -80,13 +87,13 @@ int builder_open(struct builder *builder, struct error *err)
 {
 	struct error missing = { 0 };
 
-	builder->lock = take_lock(err);
+	builder->lock = take_lock(LOCK_FILE, err);
 	if (builder->lock < 0 || store_open(&builder->store, err) < 0)
 		return -1;
 	if (store_find(&builder->store, BUILDER_NAME, &builder->sandbox,
 		       &missing) < 0) {
 		if (missing.code == ENOENT)
-			return make(builder, BUILDER_NAME, NULL, err);
+			return make(builder, BUILDER_NAME, NULL, NULL, err);
 		*err = missing;
 		return -1;
 	}
@@ -103,12 +110,30 @@ int builder_open(struct builder *builder, struct error *err)
 int builder_open_copy(struct builder *builder, const char *template_name,
 		      struct error *err)
 {
-	builder->is_copy = true;
+	builder->passing = COPY_NAME;
 	if (store_open(&builder->store, err) < 0)
 		return -1;
 	/* one that a build which was killed left */
 	(void)removal_of(&builder->store, COPY_NAME, NULL);
-	return make(builder, COPY_NAME, template_name, err);
+	return make(builder, COPY_NAME, template_name, NULL, err);
+}
+
+int builder_open_alone(struct builder *builder, const char *template_name,
+		       char *const *rules, struct error *err)
+{
+	AUTO_RULE_WORDS struct rule_words words = RULE_WORDS_INIT;
+
+	for (; *rules; rules++) {
+		if (rule_words_add(&words, *rules, RULE_ALLOW, NULL, err) < 0)
+			return -1;
+	}
+	/* Not the builder's: one that is under way may need this one. */
+	builder->lock = take_lock(ALONE_LOCK_FILE, err);
+	if (builder->lock < 0 || store_open(&builder->store, err) < 0)
+		return -1;
+	builder->passing = ALONE_NAME;
+	(void)removal_of(&builder->store, ALONE_NAME, NULL);
+	return make(builder, ALONE_NAME, template_name, &words, err);
 }
 
 int builder_spool(struct error *err)
@@ -127,8 +152,8 @@ void builder_close(struct builder *builder)
 {
 	struct error err = { 0 };
 
-	if (builder->is_copy && builder->sandbox.folder >= 0)
-		(void)removal_of(&builder->store, COPY_NAME, &err);
+	if (builder->passing && builder->sandbox.folder >= 0)
+		(void)removal_of(&builder->store, builder->passing, &err);
 	else if (builder->sandbox.folder >= 0 &&
 		 halt_folder(builder->sandbox.folder, GRACE_MS, &err) < 0)
 		fprintf(stderr, "bawn: stopping " BUILDER_NAME ": %s\n",

@@ -20,8 +20,8 @@ struct error;
 struct builder {
 	struct store store;
 	struct sandbox sandbox;
-	int lock; /* owned: of the build that is under way */
-	bool is_copy;
+	int lock;            /* owned: of the build that is under way */
+	const char *passing; /* it is removed at the end; NULL: the builder */
 };
 
 #define BUILDER_INIT       \
@@ -36,6 +36,12 @@ int builder_open(struct builder *builder, struct error *err);
  */
 int builder_open_copy(struct builder *builder, const char *template_name,
 		      struct error *err);
+/*
+ * A new sandbox on this template, in which foreign programs run that may reach
+ * what rules (NULL-terminated, as in bawn-policy(5)) allow and nothing else.
+ */
+int builder_open_alone(struct builder *builder, const char *template_name,
+		       char *const *rules, struct error *err);
 /* Powers it off: its memory is worth more to others. A copy is removed. */
 void builder_close(struct builder *builder);
 #define AUTO_BUILDER __attribute__((cleanup(builder_close)))

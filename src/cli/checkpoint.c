@@ -79,18 +79,21 @@ int checkpoint_give_nodes(const struct sandbox *sandbox, const char *place,
 	return fileio_copy_sparse(from, to, err);
 }
 
-static uint64_t bytes_of(int folder)
+static void count_bytes(int folder, struct checkpoint *checkpoint)
 {
 	static const char *const names[] = { SNAPSHOT_RAM, SNAPSHOT_STATE,
 					     SNAPSHOT_DISK, CHECKPOINT_NODES };
-	uint64_t bytes = 0;
 	struct stat st;
 
 	for (size_t i = 0; i < ARRAY_SIZE(names); i++) {
-		if (fstatat(folder, names[i], &st, AT_SYMLINK_NOFOLLOW) == 0)
-			bytes += (uint64_t)st.st_blocks * BLOCK;
+		uint64_t bytes;
+
+		if (fstatat(folder, names[i], &st, AT_SYMLINK_NOFOLLOW) < 0)
+			continue;
+		bytes = (uint64_t)st.st_blocks * BLOCK;
+		checkpoint->bytes += bytes;
+		checkpoint->freed += st.st_nlink == 1 ? bytes : 0;
 	}
-	return bytes;
 }
 
 /* We wrote it ourselves; what does not fit was damaged. */
@@ -143,7 +146,7 @@ int checkpoint_find(const struct sandbox *sandbox, const char *label,
 			err, EBADMSG,
 			"checkpoint %s: " CHECKPOINT_FILE " is damaged", label);
 	text_copy(checkpoint->label, sizeof(checkpoint->label), label);
-	checkpoint->bytes = bytes_of(folder);
+	count_bytes(folder, checkpoint);
 	return 0;
 }
 

@@ -21,7 +21,6 @@ struct store;
 #define CHECKPOINT_NODES "nodes"
 #define CHECKPOINT_SHARES "files.json" /* as the memory knows them */
 #define CHECKPOINT_LABEL_MAX 50
-#define CHECKPOINT_KEPT 10 /* more than so many: the oldest unnamed go */
 
 struct checkpoint {
 	char label[CHECKPOINT_LABEL_MAX + 1];
@@ -31,6 +30,7 @@ struct checkpoint {
 	bool automatic; /* nobody named it */
 	int64_t created;
 	uint64_t bytes; /* on the disk */
+	uint64_t freed; /* of these: what comes back; no fork uses it */
 };
 
 /* "origin" or "checkpoints/LABEL": 0. */

@@ -36,6 +36,8 @@
 
 #define ANSWER_SECONDS 600
 #define MARK "checkpoint:"
+#define ENDING_NAP_NS 10000000L
+#define ENDING_TRIES 3000
 
 AUTO_DEFINE(json, json_t *, json_decref)
 
@@ -43,6 +45,7 @@ AUTO_DEFINE(json, json_t *, json_decref)
 struct making {
 	const struct sandbox *sandbox;
 	const struct checkpoint_wish *wish;
+	int control;   /* owned: to the supervisor; -1: there is none */
 	int machine;   /* owned: machine/ */
 	int parent;    /* owned: checkpoints/ */
 	int folder;    /* owned: the new one */
@@ -61,6 +64,8 @@ static void making_close(struct making *making)
 		close(making->parent);
 	if (making->machine >= 0)
 		close(making->machine);
+	if (making->control >= 0)
+		close(making->control);
 }
 AUTO_DEFINE(making, struct making *, making_close)
 
@@ -140,15 +145,32 @@ static void on_progress(void *ctx, const json_t *line)
 		making->wish->went_on(making->wish->ctx, making->record.label);
 }
 
+/* A machine that is about to end is waited for: then there is no memory. */
+static int find_machine(struct making *making, struct error *err)
+{
+	const struct timespec nap = { .tv_nsec = ENDING_NAP_NS };
+	int folder = making->sandbox->folder;
+
+	for (int i = 0; i < ENDING_TRIES; i++) {
+		if (fileio_is_locked(folder, STORE_ALIVE_FILE) != 1)
+			return 0;
+		making->control = control_connect(folder, err);
+		if (making->control >= 0)
+			return 0;
+		if (err->code != ENOENT && err->code != ECONNREFUSED)
+			return -1;
+		nanosleep(&nap, NULL);
+	}
+	return error_set(err, ETIMEDOUT, "its supervisor does not answer");
+}
+
 static int ask(struct making *making, struct error *err)
 {
 	struct timeval limit = { .tv_sec = ANSWER_SECONDS };
-	int fd = control_connect(making->sandbox->folder, err);
+	int fd = TAKE_FD(making->control);
 	struct control_client client;
 	AUTO(json) json_t *answer = NULL;
 
-	if (fd < 0)
-		return -1;
 	setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &limit, sizeof(limit));
 	control_client_init(&client, fd);
 	answer = control_call_watched(
@@ -265,6 +287,25 @@ static int from_stopped(struct making *making, struct error *err)
 		       : 0;
 }
 
+static int take(struct making *making, struct error *err)
+{
+	for (int i = 0; i < 2; i++) {
+		if (find_machine(making, err) < 0)
+			return -1;
+		if (making->control < 0)
+			return from_stopped(making, err);
+		if (from_running(making, err) == 0)
+			return 0;
+		if (err->code != ESHUTDOWN && err->code != ECONNRESET &&
+		    err->code != EPIPE)
+			return -1;
+		/* It was ending when we asked. */
+		making->record.memory = false;
+		making->record.mark[0] = '\0';
+	}
+	return -1;
+}
+
 static void choose_label(const struct sandbox *sandbox,
 			 const struct checkpoint_wish *wish,
 			 struct checkpoint *record)
@@ -329,7 +370,8 @@ static int finish(struct making *making, struct error *err)
 	return checkpoint_set_current(making->sandbox, record->label, err);
 }
 
-/* Those that nobody named make room; a parent's children are whole. */
+/* Of a kind that nobody named the oldest make room; a parent's children are
+ * whole. */
 static void prune(const struct sandbox *sandbox, const char *kind, size_t len,
 		  size_t kept)
 {
@@ -355,13 +397,13 @@ int checkpoint_make(const struct sandbox *sandbox,
 {
 	struct making content = { .sandbox = sandbox,
 				  .wish = wish,
+				  .control = -1,
 				  .machine = -1,
 				  .parent = -1,
 				  .folder = -1 };
 	AUTO(making) struct making *making = &content;
 	const char *label = wish->label;
 	struct checkpoint other;
-	int failed;
 
 	if (label && checkpoint_label_check(label, err) < 0)
 		return -1;
@@ -376,17 +418,13 @@ int checkpoint_make(const struct sandbox *sandbox,
 		      CHECKPOINT_SHARES, err) < 0 &&
 	    err->code != ENOENT)
 		return -1;
-	failed = fileio_is_locked(sandbox->folder, STORE_ALIVE_FILE) == 1
-			 ? from_running(making, err)
-			 : from_stopped(making, err);
-	if (failed || finish(making, err) < 0)
+	if (take(making, err) < 0 || finish(making, err) < 0)
 		return -1;
 	text_copy(made->label, sizeof(made->label), making->record.label);
 	made->pause_ms = making->pause_ms;
 	if (wish->prefix)
 		prune(sandbox, wish->prefix, strcspn(wish->prefix, "-") + 1,
 		      wish->kept);
-	prune(sandbox, "", 0, CHECKPOINT_KEPT);
 	return 0;
 }
 

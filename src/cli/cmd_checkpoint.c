@@ -18,6 +18,8 @@
 #include "base/own.h"
 #include "base/text.h"
 #include "cli/checkpoint.h"
+#include "cli/checkpoint_keep.h"
+#include "cli/checkpoint_prune.h"
 #include "cli/halt.h"
 #include "cli/print.h"
 #include "cli/start.h"
@@ -35,6 +37,33 @@ static int lock(const struct sandbox *sandbox, struct error *err)
 			   err);
 }
 
+static void say_dropped(void *ctx, const struct sandbox *sandbox,
+			const char *label, uint64_t bytes)
+{
+	char size[32];
+
+	text_from_size(bytes, size, sizeof(size));
+	if (label)
+		fprintf(stderr, "bawn: dropped checkpoint %s, %s\n", label,
+			size);
+	else
+		fprintf(stderr, "bawn: removed half of a checkpoint, %s\n",
+			size);
+}
+
+static int set_keep(const struct sandbox *sandbox, const char *text,
+		    struct error *err)
+{
+	struct checkpoint_keep keep;
+
+	if (!text)
+		return 0;
+	checkpoint_keep_load(sandbox->folder, &keep);
+	if (checkpoint_keep_parse(text, &keep, err) < 0)
+		return error_prefix(err, "--keep");
+	return checkpoint_keep_save(sandbox->folder, &keep, err);
+}
+
 static int make(const struct options *options, struct error *err)
 {
 	AUTO_SANDBOX struct sandbox sandbox = SANDBOX_INIT;
@@ -47,9 +76,14 @@ static int make(const struct options *options, struct error *err)
 	if (sandbox_open(options->words[0], &sandbox, err) < 0)
 		return -1;
 	held = lock(&sandbox, err);
-	if (held < 0 || checkpoint_make(&sandbox, &wish, &made, err) < 0)
+	if (held < 0 ||
+	    set_keep(&sandbox, options_value(options, "keep"), err) < 0 ||
+	    checkpoint_make(&sandbox, &wish, &made, err) < 0)
 		return error_prefix(err, "checkpoint of %s", options->words[0]);
 	printf("%s\n", made.label);
+	if (checkpoint_prune(&sandbox, CHECKPOINT_PRUNE, say_dropped, NULL,
+			     err) < 0)
+		fprintf(stderr, "bawn: %s\n", err->text);
 	return 0;
 }
 
@@ -57,11 +91,18 @@ static const struct option_row no_rows[] = {
 	{ .name = NULL },
 };
 
+static const struct option_row make_rows[] = {
+	{ "keep", '\0', OPTION_VALUE, "N,SIZE",
+	  "from now on keep so many unnamed ones, and so much (10,20G)", NULL,
+	  OPTION_HERE },
+	{ .name = NULL },
+};
+
 const struct command command_checkpoint = {
 	.name = "checkpoint",
 	.arguments = "NAME [LABEL]",
 	.help = "keep a sandbox's memory and disk as they are now",
-	.options = no_rows,
+	.options = make_rows,
 	.completes = COMPLETE_SANDBOXES,
 	.flags = COMMAND_USES_STORE,
 	.min_words = 1,
@@ -157,7 +198,7 @@ static int remove_some(const struct options *options, struct error *err)
 			return -1;
 		if (checkpoint_remove(&sandbox, options->words[i], err) < 0)
 			return -1;
-		freed += one.bytes;
+		freed += one.freed;
 	}
 	text_from_size(freed, size, sizeof(size));
 	fprintf(stderr, "bawn: %s given back\n", size);

@@ -54,24 +54,70 @@ static pid_t start_one(const char *name)
 	_exit(0);
 }
 
+enum start_result { START_RUNS, START_ANSWERED, START_FAILED };
+
+struct starts {
+	char *const *names;
+	unsigned count, started, ended, printed, failed;
+	pid_t pids[FORK_CHILDREN_MAX];
+	enum start_result results[FORK_CHILDREN_MAX];
+};
+
+static void note_end(struct starts *starts, unsigned i, bool ok)
+{
+	starts->results[i] = ok ? START_ANSWERED : START_FAILED;
+	starts->ended++;
+	starts->failed += !ok;
+}
+
+static void wait_for_one(struct starts *starts)
+{
+	int status = 1;
+	pid_t pid = waitpid(-1, &status, 0);
+
+	for (unsigned i = 0; i < starts->started; i++) {
+		if (starts->results[i] == START_RUNS &&
+		    (pid < 0 || starts->pids[i] == pid))
+			note_end(starts, i, pid > 0 && status == 0);
+	}
+}
+
+/* In their order, each as soon as it can be used. */
+static void print_names(struct starts *starts)
+{
+	for (; starts->printed < starts->ended; starts->printed++) {
+		enum start_result result = starts->results[starts->printed];
+
+		if (result == START_RUNS)
+			break;
+		if (result == START_ANSWERED)
+			printf("%s\n", starts->names[starts->printed]);
+	}
+	fflush(stdout);
+}
+
+/* As many at once as get a turn: they start in the order of their names. */
 static int start_all(char *const *names, unsigned count, struct error *err)
 {
-	pid_t pids[FORK_CHILDREN_MAX];
-	unsigned failed = 0;
+	struct starts starts = { .names = names, .count = count };
+	unsigned places = 1 + (unsigned)sysconf(_SC_NPROCESSORS_ONLN);
 
-	for (unsigned i = 0; i < count; i++)
-		pids[i] = start_one(names[i]);
-	for (unsigned i = 0; i < count; i++) {
-		int status = 1;
+	while (starts.ended < count) {
+		while (starts.started < count &&
+		       starts.started - starts.ended < places) {
+			unsigned i = starts.started++;
 
-		if (pids[i] < 0 || waitpid(pids[i], &status, 0) < 0 || status)
-			failed++;
-		else
-			printf("%s\n", names[i]);
+			starts.pids[i] = start_one(names[i]);
+			if (starts.pids[i] < 0)
+				note_end(&starts, i, false);
+		}
+		if (starts.ended < starts.started)
+			wait_for_one(&starts);
+		print_names(&starts);
 	}
-	return failed ? error_set(err, 0, "%u of %u did not start", failed,
-				  count)
-		      : 0;
+	return starts.failed ? error_set(err, 0, "%u of %u did not start",
+					 starts.failed, count)
+			     : 0;
 }
 
 static int make_all(struct store *store, const struct sandbox *parent,

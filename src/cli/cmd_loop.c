@@ -309,8 +309,11 @@ const struct command command_ralph = {
 	.name = "loop",
 	.arguments = "[PROMPT] [N] [-- AGENT ARGS...]",
 	.help = "run an agent in this folder until the work is done",
-	.details = "`bawn loop` with the words of other loops: what is no "
-		   "number is the prompt.",
+	.details =
+		"`bawn loop` with the words of other loops: a number is N, "
+		"every other word belongs to\nthe prompt. Exit codes: 0 "
+		"complete, 1 a limit was reached, 2 blocked, 3 a decision is\n"
+		"needed; bawn-loop(1) has the others.",
 	.options = loop_option_rows,
 	.options_too = loop_sandbox_rows,
 	.flags = COMMAND_TAKES_REST | COMMAND_USES_STORE,

@@ -19,6 +19,7 @@
 #include "cli/print.h"
 #include "cli/removal.h"
 #include "cli/store.h"
+#include "provision/layer_store.h"
 #include "provision/warm.h"
 
 static int confirm(const struct store *store, const struct options *options,
@@ -75,7 +76,7 @@ static int run(const struct options *options, struct error *err)
 	if (remove_all(&store, &freed, err) < 0)
 		return -1;
 	store_clean(&store);
-	if (warm_reset(&warm, err) < 0)
+	if (warm_reset(&warm, err) < 0 || layer_store_clear(&warm, err) < 0)
 		return -1;
 	text_from_size(freed + warm, size, sizeof(size));
 	printf("%zu sandbox%s removed, %s given back\n", count,

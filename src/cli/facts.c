@@ -13,6 +13,7 @@
 #include "base/mem.h"
 #include "base/own.h"
 #include "base/text.h"
+#include "cli/checkpoint.h"
 #include "cli/disk_use.h"
 #include "cli/files_config.h"
 #include "cli/keys.h"
@@ -158,6 +159,20 @@ static json_t *disk_json(const struct sandbox *sandbox)
 			 (json_int_t)use.checkpoints);
 }
 
+static json_t *checkpoint_labels(const struct sandbox *sandbox)
+{
+	AUTO_FREE struct checkpoint *list = NULL;
+	json_t *labels = json_array();
+	size_t count = 0;
+
+	if (checkpoint_list(sandbox, &list, &count, NULL) == 0) {
+		for (size_t i = 0; i < count; i++)
+			json_array_append_new(labels,
+					      json_string(list[i].label));
+	}
+	return labels;
+}
+
 static json_t *masked_env(const struct sandbox *sandbox)
 {
 	AUTO(json) json_t *own = variables_load(sandbox->folder, NULL);
@@ -276,7 +291,7 @@ json_t *facts_all(const struct sandbox *sandbox,
 	json_object_set_new(facts, "sockets",
 			    socket_list_encode(&record->sockets));
 	json_object_set_new(facts, "secrets", keys_names(sandbox));
-	json_object_set_new(facts, "checkpoints", json_array());
+	json_object_set_new(facts, "checkpoints", checkpoint_labels(sandbox));
 	json_object_set_new(facts, "env", masked_env(sandbox));
 	json_object_set_new(facts, "remove_at_end",
 			    json_boolean(record->remove_at_end));

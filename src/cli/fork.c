@@ -150,8 +150,9 @@ static int copy_settings(const struct sandbox *parent,
 			 const struct sandbox *child, struct error *err)
 {
 	static const char *const names[] = {
-		POLICY_SET_FILE, STORE_ENV_FILE, IMAGE_COMMAND_FILE, "idle",
-		"net/ca.key",    "net/ca.crt",   "net/names",
+		POLICY_SET_FILE, STORE_ENV_FILE, IMAGE_COMMAND_FILE,
+		"idle",          "keep",         "net/ca.key",
+		"net/ca.crt",    "net/names",
 	};
 
 	if (mkdirat(child->folder, "net", 0700) < 0 && errno != EEXIST)

@@ -85,19 +85,6 @@ void keys_add_variables(const json_t *bindings, json_t *variables)
 	}
 }
 
-static bool any_has(const json_t *bindings, const char *key)
-{
-	json_t *binding;
-	size_t i;
-
-	json_array_foreach(bindings, i, binding)
-	{
-		if (json_object_get(binding, key))
-			return true;
-	}
-	return false;
-}
-
 /* Its agent may log in, or somebody said that it will. */
 static bool has_logins(const struct sandbox *sandbox)
 {
@@ -130,12 +117,10 @@ json_t *keys_settings(const struct sandbox *sandbox, struct error *err)
 	if (!folder)
 		return NULL;
 	settings = json_pack(
-		"{s:s, s:s, s:s, s:s, s:b, s:b, s:o, s:s}", "store", store,
-		"scope", sandbox->record.id, "services", file, "services_d",
-		folder, "secrets",
-		json_array_size(bindings) > 0 || has_logins(sandbox),
-		"commands", any_has(bindings, "command"), "env",
-		net_config_hook_env(), "agent", sandbox->record.agent);
+		"{s:s, s:s, s:s, s:s, s:b, s:o, s:s}", "store", store, "scope",
+		sandbox->record.id, "services", file, "services_d", folder,
+		"secrets", json_array_size(bindings) > 0 || has_logins(sandbox),
+		"env", net_config_hook_env(), "agent", sandbox->record.agent);
 	if (!settings)
 		error_set(err, EILSEQ, "a path is not UTF-8");
 	return settings;

@@ -78,6 +78,13 @@ static void on_tick(void *ctx)
 	loop_view_tick(&run->view, &run->state, run->output, denied);
 }
 
+static void on_wish(void *ctx)
+{
+	struct loop_run *run = ctx;
+
+	loop_view_event(&run->view, "stopping", NULL);
+}
+
 /* Scripts and hooks of a project may want to know. */
 static json_t *variables_of(const struct loop_run *run)
 {
@@ -104,6 +111,7 @@ static int turn(void *ctx, const char *prompt, struct output *output,
 		.signals = &run->signals,
 		.on_output = take_output,
 		.on_tick = on_tick,
+		.on_wish = on_wish,
 		.ctx = run,
 	};
 
@@ -135,6 +143,7 @@ static int verify(void *ctx, struct buffer *said, int *exit_code,
 	AUTO(json) json_t *variables = variables_of(run);
 	struct engine_turn end = { 0 };
 	AUTO_BUFFER struct buffer bytes = BUFFER_INIT(said->max / 4 - 1);
+	AUTO_OUTPUT struct output shown; /* what it is doing, for who watches */
 	const struct loop_turn one = { .sandbox = &run->sandbox,
 				       .keys = run->keys,
 				       .variables = variables,
@@ -143,8 +152,13 @@ static int verify(void *ctx, struct buffer *said, int *exit_code,
 				       .idle_ms = run->idle_ms,
 				       .signals = &run->signals,
 				       .on_output = take_said,
+				       .on_tick = on_tick,
+				       .on_wish = on_wish,
 				       .ctx = run };
 
+	output_init(&shown, OUTPUT_TEXT);
+	(void)text_format(shown.action, sizeof(shown.action), "checks");
+	run->output = &shown;
 	run->said = &bytes;
 	if (loop_turn_run(&one, &end, err) < 0)
 		return -1;
@@ -161,14 +175,15 @@ static bool wait_for(void *ctx, uint64_t seconds, const char *why)
 	uint64_t end = loop_now_ms() + seconds * 1000, now;
 	struct pollfd signal = { run->signals.fd, POLLIN, 0 };
 
-	(void)why;
 	while (!run->signals.wishes && (now = loop_now_ms()) < end) {
 		uint64_t left = end - now;
 
+		loop_view_wait(&run->view, (left + 999) / 1000, why);
 		(void)poll(&signal, 1, left > 1000 ? 1000 : (int)left);
 		loop_signals_read(&run->signals);
 		beat(run);
 	}
+	loop_view_clear(&run->view);
 	return !run->signals.wishes;
 }
 

@@ -122,9 +122,12 @@ static int take_frames(struct watch *watch, struct error *err)
 static void check_time(struct watch *watch)
 {
 	const struct loop_turn *turn = watch->turn;
+	unsigned wishes = turn->signals->wishes;
 	uint64_t now = loop_now_ms();
 
 	loop_signals_read(turn->signals);
+	if (turn->on_wish && !wishes && turn->signals->wishes == 1)
+		turn->on_wish(turn->ctx);
 	if (turn->signals->wishes >= 2)
 		leave(watch, ENGINE_TURN_STOPPED);
 	else if (turn->limit_ms && now - watch->begun_ms >= turn->limit_ms)
@@ -220,7 +223,7 @@ int loop_turn_run(const struct loop_turn *turn, struct engine_turn *end,
 		return -1;
 	end->end = ENGINE_TURN_EXITED;
 	watch.fd = start.control.fd;
-	watch.begun_ms = watch.heard_ms = watch.tick_ms = loop_now_ms();
+	watch.begun_ms = watch.heard_ms = loop_now_ms();
 	relay_frames_init(&watch.frames, &start.control);
 	result = watch_session(&watch, err);
 	relay_frames_release(&watch.frames);

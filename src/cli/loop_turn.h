@@ -38,6 +38,7 @@ struct loop_turn {
 	void (*on_output)(void *ctx, bool is_error, const void *bytes,
 			  size_t len);
 	void (*on_tick)(void *ctx); /* about once a second; may be NULL */
+	void (*on_wish)(void *ctx); /* the first wish to stop; may be NULL */
 	void *ctx;
 };
 

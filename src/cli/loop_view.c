@@ -14,10 +14,9 @@
 #include "base/text.h"
 #include "cli/terminal.h"
 #include "loop/duration.h"
+#include "loop/live_line.h"
 #include "loop/output.h"
 #include "loop/run_state.h"
-
-#define COLUMNS_MAX 240
 
 AUTO_DEFINE(json, json_t *, json_decref)
 
@@ -29,11 +28,26 @@ void loop_view_init(struct loop_view *view, bool json)
 	};
 }
 
+/* A terminal that became narrower has broken the line into several rows. */
+static void erase(struct loop_view *view, uint16_t columns)
+{
+	size_t rows = columns && view->drawn ? (view->drawn - 1) / columns : 0;
+
+	if (rows)
+		fprintf(stderr, "\033[%zuA", rows);
+	if (view->drawn)
+		fputs("\r\033[J", stderr);
+	view->drawn = 0;
+}
+
 void loop_view_clear(struct loop_view *view)
 {
-	if (view->drawn)
-		fputs("\r\033[K", stderr);
-	view->drawn = false;
+	uint16_t lines, columns;
+
+	if (!view->drawn)
+		return;
+	terminal_size(2, &lines, &columns);
+	erase(view, columns);
 }
 
 static void now_text(char *out, size_t size)
@@ -75,24 +89,42 @@ static int number_of(const json_t *details, const char *key)
 
 static void say_iteration(struct loop_view *view, const json_t *details)
 {
+	const char *task = text_of(details, "task");
+
 	view->iteration = (unsigned)number_of(details, "iteration");
 	view->max_iterations = (unsigned)number_of(details, "max");
 	view->begun = (double)loop_now_ms() / 1000;
-	(void)text_copy(view->task, sizeof(view->task),
-			text_of(details, "task"));
+	text_printable(task, strlen(task), view->task, sizeof(view->task));
 	printf("iteration %u/%u%s%s\n", view->iteration, view->max_iterations,
 	       view->task[0] ? ": " : "", view->task);
+}
+
+/* What was blocked may be why it failed, which agents do not tell. */
+static void say_blocked(const struct loop_view *view, const json_t *record)
+{
+	const json_t *host;
+	bool any = false;
+	size_t i;
+
+	json_array_foreach(json_object_get(record, "egress"), i, host)
+	{
+		if (!json_is_true(json_object_get(host, "denied")))
+			continue;
+		any = true;
+		printf("  blocked: %s (%d times)\n", text_of(host, "host"),
+		       number_of(host, "count"));
+	}
+	if (any && text_of(record, "error")[0])
+		printf("  to allow it: bawn policy allow %s HOST\n",
+		       view->name);
 }
 
 static void say_turn(struct loop_view *view, const json_t *record)
 {
 	const char *promise = text_of(record, "promise");
 	const char *error = text_of(record, "error");
-	const json_t *host;
 	char took[32];
-	size_t i;
 
-	(void)view;
 	duration_text(json_number_value(json_object_get(record, "seconds")),
 		      took, sizeof(took));
 	printf("  %s, %d files changed, %d tokens in, %d out, %.4f USD%s%s\n",
@@ -102,11 +134,7 @@ static void say_turn(struct loop_view *view, const json_t *record)
 	       promise[0] ? ", promises " : "", promise);
 	if (error[0])
 		printf("  error: %s\n", error);
-	json_array_foreach(
-		json_object_get(record, "egress"), i,
-		host) if (json_is_true(json_object_get(host, "denied")))
-		printf("  blocked: %s (%d times)\n", text_of(host, "host"),
-		       number_of(host, "count"));
+	say_blocked(view, record);
 }
 
 static void say_wait(struct loop_view *view, const json_t *details)
@@ -130,8 +158,9 @@ static void say_refused(struct loop_view *view, const json_t *details)
 	else if (!strcmp(why, "minimum"))
 		printf("  completion refused: more iterations are wanted\n");
 	else if (json_object_get(details, "open"))
-		printf("  completion refused: %d tasks are open\n",
-		       number_of(details, "open"));
+		printf("  completion refused: %d task%s open\n",
+		       number_of(details, "open"),
+		       number_of(details, "open") == 1 ? " is" : "s are");
 	else
 		printf("  completion refused: the tasks cannot be read\n");
 }
@@ -226,9 +255,17 @@ static void say_verify(struct loop_view *view, const json_t *details)
 
 static void say_begin(struct loop_view *view, const json_t *details)
 {
-	(void)view;
+	(void)text_copy(view->name, sizeof(view->name),
+			text_of(details, "name"));
 	printf("%s %s\n", text_of(details, "resumed")[0] ? "goes on:" : "loop",
-	       text_of(details, "name"));
+	       view->name);
+}
+
+static void say_stopping(struct loop_view *view, const json_t *details)
+{
+	(void)view;
+	(void)details;
+	printf("  stops after this iteration; Ctrl-C again stops now\n");
 }
 
 static const struct {
@@ -250,6 +287,7 @@ static const struct {
 	{ "checkpoint_failed", say_no_checkpoint },
 	{ "winner", say_winner },
 	{ "no_winner", say_no_winner },
+	{ "stopping", say_stopping },
 };
 
 void loop_view_event(struct loop_view *view, const char *name,
@@ -264,28 +302,49 @@ void loop_view_event(struct loop_view *view, const char *name,
 	fflush(stdout);
 }
 
+static void draw(struct loop_view *view, const char *line, uint16_t columns)
+{
+	erase(view, columns);
+	fputs(line, stderr);
+	view->drawn = live_line_width(line);
+}
+
 void loop_view_tick(struct loop_view *view, const struct run_state *state,
 		    const struct output *output, unsigned denied)
 {
-	double passed = (double)loop_now_ms() / 1000 - view->begun;
-	char line[COLUMNS_MAX], took[32];
+	const struct live_facts facts = {
+		.iteration = view->iteration,
+		.max_iterations = view->max_iterations,
+		.seconds = (double)loop_now_ms() / 1000 - view->begun,
+		.tokens = state->tokens_in + state->tokens_out +
+			  output->tokens_in + output->tokens_out,
+		.cost_micros = state->cost_micros + output->cost_micros,
+		.denied = denied,
+		.task = view->task,
+		.action = output->action,
+	};
+	char line[LIVE_LINE_MAX];
 	uint16_t lines, columns;
 
 	if (!view->live)
 		return;
-	duration_text(passed, took, sizeof(took));
-	(void)text_format(
-		line, sizeof(line),
-		"%u/%u %s  %llu tokens  %.2f USD  "
-		"%u blocked  %s",
-		view->iteration, view->max_iterations, took,
-		(unsigned long long)(state->tokens_in + state->tokens_out +
-				     output->tokens_in + output->tokens_out),
-		(double)(state->cost_micros + output->cost_micros) / 1e6,
-		denied, output->action);
 	terminal_size(2, &lines, &columns);
-	if (columns > 1 && columns - 1U < strlen(line))
+	live_line_make(&facts, columns, line);
+	draw(view, line, columns);
+}
+
+void loop_view_wait(struct loop_view *view, uint64_t seconds_left,
+		    const char *why)
+{
+	char line[80], left[32];
+	uint16_t lines, columns;
+
+	if (!view->live)
+		return;
+	terminal_size(2, &lines, &columns);
+	duration_text((double)seconds_left, left, sizeof(left));
+	(void)text_format(line, sizeof(line), "waits, %s left (%s)", left, why);
+	if (columns && columns - 1U < strlen(line))
 		line[columns - 1] = '\0';
-	fprintf(stderr, "\r\033[K%s", line);
-	view->drawn = true;
+	draw(view, line, columns);
 }

@@ -10,13 +10,16 @@
 
 #include <jansson.h>
 #include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
 
 struct output;
 struct run_state;
 
 struct loop_view {
 	bool json, live;
-	bool drawn; /* the line is on the screen */
+	size_t drawn;   /* columns of the line on the screen; 0: none */
+	char name[128]; /* of the sandbox */
 	unsigned iteration, max_iterations;
 	char task[120];
 	double begun;
@@ -28,5 +31,8 @@ void loop_view_event(struct loop_view *view, const char *name,
 /* About once a second while the agent works. */
 void loop_view_tick(struct loop_view *view, const struct run_state *state,
 		    const struct output *output, unsigned denied);
+/* Likewise while the loop waits; nothing of an agent is shown then. */
+void loop_view_wait(struct loop_view *view, uint64_t seconds_left,
+		    const char *why);
 /* Takes the line away. */
 void loop_view_clear(struct loop_view *view);

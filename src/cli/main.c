@@ -24,6 +24,8 @@
 #include "cli/spelling.h"
 #include "cli/store.h"
 #include "cli/terminal.h"
+#include "cli/vendor.h"
+#include "provision/template_build.h"
 
 enum {
 	EXIT_USAGE = 2,
@@ -149,6 +151,7 @@ static int run_command(const struct command *command, int argc,
 	if (result == 0) {
 		if (command->flags & COMMAND_USES_STORE)
 			clean_leftovers();
+		template_use_vendor(vendor_install);
 		result = command->run(&options, &err);
 	}
 	if (result < 0)

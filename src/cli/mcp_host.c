@@ -94,9 +94,9 @@ static _Noreturn void serve(struct serving *serving)
 
 	for (;;) {
 		for (size_t i = 0; i < serving->count; i++)
-			polls[i] = (struct pollfd){
-				serving->servers[i].listener, POLLIN, 0
-			};
+			polls[i] =
+				(struct pollfd){ serving->servers[i].listener,
+						 POLLIN, 0 };
 		(void)poll(polls, serving->count, TICK_MS);
 		while (serving->pumps && waitpid(-1, NULL, WNOHANG) > 0)
 			serving->pumps--;
@@ -153,7 +153,8 @@ int mcp_host_start(struct mcp_host *host, const struct sandbox *sandbox,
 		   const struct options *options, struct error *err)
 {
 	const char *home = getenv("HOME");
-	/* not the workspace: what starts there may run what a guest put there */
+	/* not the workspace: what starts there may run what a guest put there
+	 */
 	struct serving serving = { .folder = sandbox->folder,
 				   .start = home && *home ? home : "/" };
 	int result = listen_all(&serving, options, err);

@@ -140,8 +140,8 @@ static int pass_line(struct pump *pump, struct way *way, size_t len)
 	}
 	if (++pump->lines > LOG_LINES_MAX)
 		return -1;
-	write_log(pump, mcp_line_log(&line, pump->setup->name, way->from_name,
-				     len));
+	write_log(pump,
+		  mcp_line_log(&line, pump->setup->name, way->from_name, len));
 	return buffer_append(&way->out, bytes, len) < 0 ||
 			       buffer_append(&way->out, "\n", 1) < 0
 		       ? -1
@@ -196,11 +196,10 @@ static int step(struct pump *pump)
 		struct way *way = &pump->ways[i];
 		bool reads = !way->ended && !way->out.len;
 
-		polls[2 * i] = (struct pollfd){ reads ? way->from : -1, POLLIN,
-						0 };
-		polls[2 * i + 1] = (struct pollfd){
-			way->out.len ? way->to : -1, POLLOUT, 0
-		};
+		polls[2 * i] =
+			(struct pollfd){ reads ? way->from : -1, POLLIN, 0 };
+		polls[2 * i + 1] = (struct pollfd){ way->out.len ? way->to : -1,
+						    POLLOUT, 0 };
 	}
 	if (poll(polls, 4, -1) < 0)
 		return errno == EINTR ? 0 : -1;

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * mcp_sockets.c - the sockets by which a sandbox reaches MCP servers of the host
+ * mcp_sockets.c - the sockets by which a sandbox reaches MCP servers of the
+ * host
  */
 #include <string.h>
 
@@ -37,8 +38,8 @@ int mcp_host_sockets(const struct options *options, struct socket_list *sockets,
 					     "a-z, 0-9 and \"-\"");
 		(void)text_format(host, sizeof(host), MCP_HOST_PREFIX "%s",
 				  name);
-		(void)text_format(guest, sizeof(guest),
-				  "/run/bawn/mcp/%s.sock", name);
+		(void)text_format(guest, sizeof(guest), "/run/bawn/mcp/%s.sock",
+				  name);
 		if (socket_list_add(sockets, &one, err) < 0)
 			return error_prefix(err, "--mcp");
 	}

@@ -165,6 +165,16 @@ json_t *net_config_make(const struct sandbox *sandbox, struct error *err)
 	return net;
 }
 
+/* A folder that cannot be made is no reason not to start. */
+static json_t *layers_json(void)
+{
+	AUTO_CLOSE int fd = paths_open(PATHS_CACHE, "layers", NULL);
+	AUTO_FREE char *path =
+		fd < 0 ? NULL : paths_of(PATHS_CACHE, "layers", NULL);
+
+	return path ? json_string(path) : json_null();
+}
+
 json_t *net_config_start(const struct sandbox *sandbox, struct error *err)
 {
 	const struct socket_list *sockets = &sandbox->record.sockets;
@@ -190,6 +200,7 @@ json_t *net_config_start(const struct sandbox *sandbox, struct error *err)
 	if (!agent)
 		return NULL;
 	json_object_set_new(net, "ssh_agent", agent);
+	json_object_set_new(net, "layers", layers_json());
 	if (json_object_set_new(net, "proxy", net_config_proxy(getenv)) < 0) {
 		error_set(err, EILSEQ, "a proxy variable");
 		return NULL;

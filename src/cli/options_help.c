@@ -54,11 +54,14 @@ static void option_line(const struct option_row *row, struct buffer *out)
 
 void options_help(const struct command *command, struct buffer *out)
 {
+	/* a name that is one command is not followed by it */
+	bool is_alone = spelling_now() == SPELLING_RALPH;
 	const struct option_row *row;
 	size_t at = 0;
 
-	buffer_printf(out, "usage: %s %s%s%s%s\n\n", spelling_program(),
-		      command->name, command->options ? " [OPTIONS]" : "",
+	buffer_printf(out, "usage: %s%s%s%s%s%s\n\n", spelling_program(),
+		      is_alone ? "" : " ", is_alone ? "" : command->name,
+		      command->options ? " [OPTIONS]" : "",
 		      *command->arguments ? " " : "", command->arguments);
 	wrap(command->help, 0, out);
 	if (command->details)

@@ -6,6 +6,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -22,6 +23,25 @@
 #include "state/agents.h"
 #include "tree/tree_open.h"
 
+/* Allowed, for people do it; but what is in there is more than a project. */
+static void warn_of_keys(const char *host)
+{
+	static const char *const holders[] = { "/.ssh", "/.gnupg", "/.aws",
+					       "/.kube", "/.docker" };
+	char shown[256];
+
+	for (size_t i = 0; i < ARRAY_SIZE(holders); i++) {
+		if (!text_ends(host, holders[i]))
+			continue;
+		text_printable(host, strlen(host), shown, sizeof(shown));
+		fprintf(stderr,
+			"bawn: the keys in %s are open to the sandbox "
+			"(--ssh-agent and `bawn secret set` let it use some "
+			"without having them)\n",
+			shown);
+	}
+}
+
 static int take(struct request *request, const char *text, enum share_form form,
 		struct error *err)
 {
@@ -33,8 +53,10 @@ static int take(struct request *request, const char *text, enum share_form form,
 	result = share_check(&request->shares, &share,
 			     request->force ? SHARE_FORCED : SHARE_AS_USUAL,
 			     err);
-	if (result == 0)
+	if (result == 0) {
+		warn_of_keys(share.host);
 		share_list_add(&request->shares, &share);
+	}
 	share_release(&share);
 	return result;
 }

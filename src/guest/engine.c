@@ -23,6 +23,7 @@
 #include "base/text.h"
 #include "guest/engine_keeper.h"
 #include "guest/modules.h"
+#include "guest/runtime.h"
 
 #define SOCKET_PATH "/var/run/docker.sock"
 #define LOG_PATH "/var/log/dockerd.log"
@@ -132,6 +133,7 @@ static _Noreturn void run_keeper(const struct engine *engine)
 	/* After a cold boot they may still come. */
 	modules_wait(MODULES_ALL);
 	drop_descriptors(engine->listener.fd);
+	runtime_provide();
 	engine_keeper_run(&keeper);
 }
 

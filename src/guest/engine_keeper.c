@@ -21,6 +21,7 @@
 #include "base/loop.h"
 #include "base/own.h"
 #include "base/text.h"
+#include "guest/runtime.h"
 #include "guest/trust.h"
 
 #define FD_LISTENER 3 /* where LISTEN_FDS begins */
@@ -96,7 +97,8 @@ static _Noreturn void exec_engine(const struct engine_keeper *keeper)
 	    syscall(SYS_close_range, FD_LISTENER + 1, ~0u, 0))
 		_exit(127);
 	text_format(texts[count++], VARIABLE_MAX,
-		    "PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:"
+		    "PATH=" RUNTIME_FOLDER
+		    ":/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:"
 		    "/sbin:/bin");
 	text_format(texts[count++], VARIABLE_MAX, "HOME=/root");
 	text_format(texts[count++], VARIABLE_MAX, "LISTEN_FDS=1");

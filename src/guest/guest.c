@@ -109,6 +109,7 @@ static void wake(struct guest *guest, const struct message *message)
 {
 	/* Who runs before this would see the clock of the snapshot. */
 	identity_wake(&guest->identity, &message->wake);
+	host_keys_wake(&guest->host_keys, message->wake.machine_id);
 	trust_install("", message->wake.authority);
 	git_identity_install("", message->wake.git);
 	cgroups_thaw(&guest->cgroups);
@@ -128,6 +129,7 @@ static void prepare(struct guest *guest, const struct message *message)
 	memcpy(guest->marker, message->prepare.marker, sizeof(guest->marker));
 	/* While programs still run: it may take long. What they write from
 	 * here on is in the snapshot's memory. */
+	host_keys_note(&guest->host_keys);
 	power_sync();
 	guest->state = GUEST_PREPARING;
 	sessions_pause(&guest->sessions);
@@ -144,6 +146,7 @@ static void finish(struct guest *guest)
 {
 	port_flush(&guest->port); /* the last SESSION_EXITED */
 	guest->ending = GUEST_FINISHING;
+	host_keys_note(&guest->host_keys);
 	if (!files_works(&guest->files))
 		power_off();
 	files_finish(&guest->files);
@@ -306,6 +309,7 @@ static void on_signal(void *ctx, const struct signalfd_siginfo *info)
 	while ((pid = waitpid(-1, &status, WNOHANG)) > 0) {
 		if (!files_on_exit(&guest->files, pid) &&
 		    !net_on_exit(&guest->net, pid) &&
+		    !host_keys_on_exit(&guest->host_keys, pid) &&
 		    !engine_on_exit(&guest->engine, pid))
 			sessions_on_exit(&guest->sessions, pid, status);
 	}
@@ -367,6 +371,7 @@ static int start(struct guest *guest, int port_fd, struct error *err)
 
 int guest_run(struct guest *guest, int port_fd, struct error *err)
 {
+	guest->host_keys.root = "";
 	if (start(guest, port_fd, err))
 		return -1;
 	modules_wait(guest->prime ? MODULES_ALL : MODULES_GATE);

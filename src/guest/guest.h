@@ -10,6 +10,7 @@
 #include "guest/cgroups.h"
 #include "guest/engine.h"
 #include "guest/files.h"
+#include "guest/host_keys.h"
 #include "guest/identity.h"
 #include "guest/net.h"
 #include "guest/port.h"
@@ -40,6 +41,7 @@ struct guest {
 	struct port port;
 	struct cgroups cgroups;
 	struct identity identity;
+	struct host_keys host_keys;
 	struct sessions sessions;
 	struct files files;
 	struct net net;

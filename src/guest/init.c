@@ -40,6 +40,7 @@
 #include "guest/power.h"
 #include "guest/ralph.h"
 #include "guest/rootfs.h"
+#include "guest/runtime.h"
 #include "guest/sysfile.h"
 #include "guest/tool.h"
 #include "guest/trust.h"
@@ -150,6 +151,7 @@ static int boot_machine(struct kernel_args *args, struct error *err)
 	if (rootfs_switch(err) || rootfs_mount_late(err))
 		return -1;
 	trust_provide("", roots.data, roots.len);
+	trust_java_prepare("");
 	ralph_install();
 	return 0;
 }
@@ -182,6 +184,8 @@ int main(int argc, char **argv)
 	struct error err;
 
 	log_identity("bawn-init", NULL);
+	if (getpid() != 1 && runtime_is_called(argv[0]))
+		runtime_run(argv);
 	if (argc == 2 && !strcmp(argv[1], "--version")) {
 		puts("bawn-init " BAWN_VERSION);
 		return 0;

@@ -18,9 +18,8 @@
 #include "base/log.h"
 #include "base/own.h"
 #include "base/text.h"
+#include "guest/trust_internal.h"
 
-/* Ours is the last of a bundle and begins like this. */
-#define HEADING "# bawn: the authority of this sandbox\n"
 #define BLOCK_MAX 8192u /* with the heading */
 
 /* Debian and others; Fedora; SUSE; Alpine. Some are links to another. */
@@ -53,7 +52,7 @@ static const struct {
 };
 _Static_assert(ARRAY_SIZE(variables) <= TRUST_VARIABLES, "room for all");
 
-static int open_file(const char *root, const char *path, int flags)
+int trust_open_file(const char *root, const char *path, int flags)
 {
 	char full[PATH_MAX];
 	struct stat st;
@@ -73,7 +72,8 @@ static int open_file(const char *root, const char *path, int flags)
 
 static void write_file(const char *root, const char *path, const char *text)
 {
-	AUTO_CLOSE int fd = open_file(root, path, O_WRONLY | O_CREAT | O_TRUNC);
+	AUTO_CLOSE int fd =
+		trust_open_file(root, path, O_WRONLY | O_CREAT | O_TRUNC);
 	struct error err = { 0 };
 
 	if (fd < 0)
@@ -89,7 +89,8 @@ static void write_file(const char *root, const char *path, const char *text)
 static off_t block_place(off_t size, const char *tail, size_t len)
 {
 	const char *found =
-		len ? memmem(tail, len, HEADING, strlen(HEADING)) : NULL;
+		len ? memmem(tail, len, TRUST_HEADING, strlen(TRUST_HEADING))
+		    : NULL;
 
 	return found ? size - (off_t)(tail + len - found) : size;
 }
@@ -126,7 +127,7 @@ static int add_block(int fd, const char *block, struct error *err)
 static bool add_to_bundle(const char *root, const char *path, int flags,
 			  const char *block)
 {
-	AUTO_CLOSE int fd = open_file(root, path, O_RDWR | flags);
+	AUTO_CLOSE int fd = trust_open_file(root, path, O_RDWR | flags);
 	struct error err = { 0 };
 
 	if (fd < 0)
@@ -187,17 +188,28 @@ static bool exists(const char *root, const char *path)
 	       access(full, R_OK) == 0;
 }
 
+const char *trust_bundle_place(unsigned n)
+{
+	return n < ARRAY_SIZE(bundles) ? bundles[n] : NULL;
+}
+
+const char *trust_find_bundle(const char *root)
+{
+	for (size_t i = 0; i < ARRAY_SIZE(bundles); i++) {
+		if (exists(root, bundles[i]))
+			return bundles[i];
+	}
+	return NULL;
+}
+
 void trust_provide(const char *root, const void *list, size_t len)
 {
 	AUTO_CLOSE int fd = -1;
 	struct error err = { 0 };
 
-	for (size_t i = 0; i < ARRAY_SIZE(bundles); i++)
-		if (exists(root, bundles[i]))
-			return;
-	if (!len || make_bundle_folder(root) < 0)
+	if (trust_find_bundle(root) || !len || make_bundle_folder(root) < 0)
 		return;
-	fd = open_file(root, bundles[0], O_WRONLY | O_CREAT | O_TRUNC);
+	fd = trust_open_file(root, bundles[0], O_WRONLY | O_CREAT | O_TRUNC);
 	if (fd < 0 || fileio_write_all(fd, list, len, &err) < 0)
 		log_warn("%s could not be made", bundles[0]);
 }
@@ -208,27 +220,24 @@ void trust_install(const char *root, const char *pem)
 
 	if (!*pem)
 		return;
-	if (text_format(block, sizeof(block), HEADING "%s", pem) < 0) {
+	if (text_format(block, sizeof(block), TRUST_HEADING "%s", pem) < 0) {
 		log_warn("the authority is too long");
 		return;
 	}
 	add_to_bundles(root, block);
 	add_anchors(root, pem);
 	write_file(root, TRUST_FILE, pem);
+	trust_java_install(root, pem);
 }
 
 unsigned trust_variables(const char *root,
 			 struct trust_variable out[TRUST_VARIABLES])
 {
-	const char *bundle = NULL;
+	const char *bundle = trust_find_bundle(root);
 	unsigned count = 0;
 
 	if (!exists(root, TRUST_FILE))
 		return 0;
-	for (size_t i = 0; i < ARRAY_SIZE(bundles) && !bundle; i++) {
-		if (exists(root, bundles[i]))
-			bundle = bundles[i];
-	}
 	for (size_t i = 0; i < ARRAY_SIZE(variables); i++) {
 		const char *value = variables[i].alone ? TRUST_FILE : bundle;
 

@@ -13,6 +13,10 @@
 
 /* The authority alone, for what adds one to a list of its own. */
 #define TRUST_FILE "/run/bawn/ca.crt"
+/* Where Java finds a list, if the template has none for it. */
+#define TRUST_JAVA_FILE "/run/bawn/cacerts"
+/* Ours is the last of a bundle and begins like this. */
+#define TRUST_HEADING "# bawn: the authority of this sandbox\n"
 
 /*
  * pem is trusted from now on, and no other authority of a sandbox; "" is none.
@@ -24,6 +28,8 @@ void trust_install(const char *root, const char *pem);
  * host's. Any other keeps what it has.
  */
 void trust_provide(const char *root, const void *list, size_t len);
+/* The part of Java's list that needs no authority: before there is haste. */
+void trust_java_prepare(const char *root);
 
 struct trust_variable {
 	const char *name, *value;

@@ -209,8 +209,7 @@ const struct secret *commands_value(struct commands *commands,
 	}
 	one->wanted = true;
 	*why = commands->runner.fd < 0
-		       ? "the command of this secret runs from the sandbox's "
-			 "next start on"
+		       ? "nobody can run the command of this secret"
 	       : one->failed ? "the command of this secret failed"
 			     : "the command of this secret has not answered";
 	return one->value;

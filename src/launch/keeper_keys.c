@@ -132,7 +132,8 @@ int keeper_keys_init(struct keeper_keys *keys, struct loop *loop, int folder,
 	keys->wanted = settings;
 	keys->session = json_array();
 	keys->runner = keys->net = -1;
-	if (json_is_true(json_object_get(settings, "commands"))) {
+	/* A secret with a command may come later: then it could not start. */
+	if (json_is_object(settings)) {
 		keys->runner = key_runner_start(settings, err);
 		if (keys->runner < 0)
 			return -1;

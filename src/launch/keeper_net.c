@@ -21,6 +21,8 @@
 #include "launch/net_settings.h"
 #include "launch/policy_append.h"
 
+#define TRAFFIC_MS 200
+
 static struct keeper_net *of(struct keeper *keeper)
 {
 	return CONTAINER_OF(keeper, struct keeper_net, keeper);
@@ -296,6 +298,18 @@ static void on_socket(struct keeper_net *net, const json_t *packet)
 		named_sockets_connect(&net->sockets, path, (uint32_t)id);
 }
 
+static void on_layers(struct keeper_net *net)
+{
+	const char *folder = net_settings_layers(in_force(net));
+	struct error err = { 0 };
+	AUTO_CLOSE int fd =
+		folder ? layer_caches_connect(&net->layers, folder, &err) : -1;
+
+	if (folder && fd < 0)
+		log_limited(LOG_LEVEL_WARN, "%s", err.text);
+	send_packet(net, json_pack("{s:s}", "op", "layers"), fd);
+}
+
 static void on_rotate(struct keeper_net *net)
 {
 	struct error err = { 0 };
@@ -305,6 +319,17 @@ static void on_rotate(struct keeper_net *net)
 		log_limited(LOG_LEVEL_ERROR, "%s", err.text);
 	else
 		send_packet(net, json_pack("{s:s}", "op", "log"), fd);
+}
+
+/* It may lie, and it must not keep us busy. */
+static void on_traffic(struct keeper_net *net)
+{
+	uint64_t now_ms = loop_now_ms();
+
+	if (now_ms - net->traffic_ms < TRAFFIC_MS)
+		return;
+	net->traffic_ms = now_ms;
+	net->on_traffic(net->keeper.ctx);
 }
 
 static void on_packet(struct keeper_net *net, const struct packet *packet)
@@ -319,8 +344,12 @@ static void on_packet(struct keeper_net *net, const struct packet *packet)
 		on_configured(net, packet->json);
 	else if (strcmp(op, "rotate") == 0)
 		on_rotate(net);
+	else if (strcmp(op, "traffic") == 0)
+		on_traffic(net);
 	else if (strcmp(op, "socket") == 0)
 		on_socket(net, packet->json);
+	else if (strcmp(op, "layers") == 0)
+		on_layers(net);
 	else if (strcmp(op, "ask") == 0)
 		questions_ask(&net->questions, packet->json,
 			      net_settings_ask_ms(in_force(net)));
@@ -387,6 +416,7 @@ int keeper_net_init(struct keeper_net *net, struct loop *loop, int port,
 	net->sockets.ctx = net;
 	net->ssh.uid = net->uid;
 	ssh_filters_init(&net->ssh, loop);
+	layer_caches_init(&net->layers, loop);
 	net->questions.folder = folder;
 	net->questions.sandbox = net->sandbox;
 	if (host_facts_open(&net->facts, loop, err) < 0 ||
@@ -460,6 +490,7 @@ void keeper_net_release(struct keeper_net *net)
 {
 	named_sockets_forget(&net->sockets);
 	ssh_filters_release(&net->ssh);
+	layer_caches_release(&net->layers);
 	questions_close(&net->questions);
 	host_facts_release(&net->facts);
 	keeper_release(&net->keeper);

@@ -12,6 +12,7 @@
 
 #include "launch/host_facts.h"
 #include "launch/keeper.h"
+#include "launch/layer_cache.h"
 #include "launch/named_sockets.h"
 #include "launch/published.h"
 #include "launch/questions.h"
@@ -25,6 +26,8 @@ struct keeper_net {
 	bool has_keys;       /* a list of secrets comes first */
 	/* Takes the other end of a new process's socket for secrets. */
 	void (*on_keys)(void *ctx, int fd);
+	/* A published port was used. */
+	void (*on_traffic)(void *ctx);
 	uid_t uid; /* that it takes when we are root; 0: none */
 
 	/* private */
@@ -32,11 +35,13 @@ struct keeper_net {
 	struct host_facts facts;
 	struct named_sockets sockets;
 	struct ssh_filters ssh;
+	struct layer_caches layers;
 	struct published next; /* while settings are being changed */
 	bool has_next;
-	bool config_sent; /* no `configured` has come yet */
-	bool change_sent; /* and it is about new settings */
-	bool config_due;  /* another one is to be sent after that */
+	bool config_sent;    /* no `configured` has come yet */
+	bool change_sent;    /* and it is about new settings */
+	bool config_due;     /* another one is to be sent after that */
+	uint64_t traffic_ms; /* when on_traffic was last called */
 };
 
 /*

@@ -123,6 +123,7 @@ static void run(const json_t *settings, int fd)
 	struct packet packet;
 
 	log_identity("bawn-launch keys", NULL);
+	prctl(PR_SET_NAME, "bawn-commands");
 	prctl(PR_SET_DUMPABLE, 0, 0, 0, 0);
 	if (dup2(fd, FD) < 0 || close_range(FD + 1, ~0U, 0) < 0 ||
 	    fcntl(FD, F_SETFD, FD_CLOEXEC) < 0)

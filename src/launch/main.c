@@ -184,6 +184,11 @@ static void on_keys(void *ctx, int fd)
 	keeper_keys_use_net(&launch->keys_keeper, fd);
 }
 
+static void on_traffic(void *ctx)
+{
+	tell("traffic", "");
+}
+
 static const struct keeper_ops keeper_ops = {
 	.on_change = on_keeper_change,
 	.on_failed = on_keeper_failed,
@@ -333,6 +338,7 @@ static int open_keepers(struct launch *launch, struct error *err)
 	keys->keeper.ops = &keys_ops;
 	keys->keeper.ctx = launch;
 	net->on_keys = on_keys;
+	net->on_traffic = on_traffic;
 	files->on_mark = on_mark;
 	files->keeper.ops = net->keeper.ops = &keeper_ops;
 	files->keeper.ctx = net->keeper.ctx = launch;

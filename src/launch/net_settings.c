@@ -80,22 +80,30 @@ static int check_hook(json_t *hook, struct error *err)
 static int check_keys(json_t *keys, struct error *err)
 {
 	const char *store, *scope, *services, *services_d, *agent;
-	int secrets, commands;
+	int secrets;
 	json_error_t why;
 	json_t *env;
 
 	if (json_is_null(keys))
 		return 0;
 	if (json_unpack_ex(keys, &why, JSON_STRICT,
-			   "{s:s, s:s, s:s, s:s, s:b, s:b, s:o, s?s}", "store",
+			   "{s:s, s:s, s:s, s:s, s:b, s:o, s?s}", "store",
 			   &store, "scope", &scope, "services", &services,
 			   "services_d", &services_d, "secrets", &secrets,
-			   "commands", &commands, "env", &env, "agent",
-			   &agent) < 0)
+			   "env", &env, "agent", &agent) < 0)
 		return error_set(err, 0, "net: keys: %s", why.text);
 	if (store[0] != '/' || services[0] != '/' || services_d[0] != '/')
 		return error_set(err, 0, "net: keys: a path");
 	return check_env(env, "keys", err);
+}
+
+static int check_layers(const json_t *layers, struct error *err)
+{
+	const char *path = json_string_value(layers);
+
+	if (json_is_null(layers) || (path && path[0] == '/'))
+		return 0;
+	return error_set(err, 0, "net: layers: a path");
 }
 
 static int check_lists(const json_t *settings, struct error *err)
@@ -128,6 +136,7 @@ json_t *net_settings_check(const json_t *given, const json_t *old,
 {
 	AUTO(json) json_t *settings = json_copy((json_t *)given);
 	json_t *policy, *published, *sockets, *proxy, *hook, *keys, *agent;
+	json_t *layers;
 	const char *preset;
 	json_error_t why;
 	json_int_t ask_ms;
@@ -137,12 +146,13 @@ json_t *net_settings_check(const json_t *given, const json_t *old,
 	inherit(settings, old, "hook", json_null());
 	inherit(settings, old, "keys", json_null());
 	inherit(settings, old, "ssh_agent", json_null());
+	inherit(settings, old, "layers", json_null());
 	if (json_unpack_ex(settings, &why, JSON_STRICT,
-			   "{s:o, s:s, s:I, s:o, s:o, s:o, s:o, s:o, s:o}",
+			   "{s:o, s:s, s:I, s:o, s:o, s:o, s:o, s:o, s:o, s:o}",
 			   "policy", &policy, "preset", &preset, "ask_ms",
 			   &ask_ms, "proxy", &proxy, "published", &published,
 			   "sockets", &sockets, "hook", &hook, "keys", &keys,
-			   "ssh_agent", &agent) < 0) {
+			   "ssh_agent", &agent, "layers", &layers) < 0) {
 		error_set(err, 0, "net: %s", why.text);
 		return NULL;
 	}
@@ -153,7 +163,8 @@ json_t *net_settings_check(const json_t *given, const json_t *old,
 	}
 	if (check_sources(policy, err) < 0 || check_proxy(proxy, err) < 0 ||
 	    check_hook(hook, err) < 0 || check_keys(keys, err) < 0 ||
-	    ssh_filters_check(agent, err) < 0 || check_lists(settings, err) < 0)
+	    ssh_filters_check(agent, err) < 0 ||
+	    check_layers(layers, err) < 0 || check_lists(settings, err) < 0)
 		return NULL;
 	return TAKE_PTR(settings);
 }
@@ -200,6 +211,11 @@ const json_t *net_settings_ssh_agent(const json_t *settings, json_int_t index)
 			       strcmp(guest, SOCKET_SSH_AGENT) == 0
 		       ? agent
 		       : NULL;
+}
+
+const char *net_settings_layers(const json_t *settings)
+{
+	return json_string_value(json_object_get(settings, "layers"));
 }
 
 json_t *net_settings_guest_sockets(const json_t *settings)

@@ -17,9 +17,9 @@ struct error;
 #define NET_SETTINGS_SOURCES_MAX 64
 
 /*
- * Strict. `proxy`, `hook` and `keys` that are missing are taken from old, which
- * may be NULL: then there is none. Rules are bawn-net's to judge. Caller owns
- * what is returned; NULL with what is wrong.
+ * Strict. What is missing of `proxy`, `hook`, `keys`, `ssh_agent` and `layers`
+ * is taken from old, which may be NULL: then there is none. Rules are
+ * bawn-net's to judge. Caller owns what is returned; NULL with what is wrong.
  */
 json_t *net_settings_check(const json_t *given, const json_t *old,
 			   struct error *err);
@@ -31,5 +31,7 @@ void net_settings_set_ports(json_t *settings, const struct port_list *ports);
 const char *net_settings_socket(const json_t *settings, json_int_t index);
 /* The agent that is meant when this one is the ssh-agent's; else NULL. */
 const json_t *net_settings_ssh_agent(const json_t *settings, json_int_t index);
+/* The folder of layers; NULL: none are kept. */
+const char *net_settings_layers(const json_t *settings);
 /* The paths in the guest. */
 json_t *net_settings_guest_sockets(const json_t *settings);

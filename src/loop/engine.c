@@ -318,6 +318,9 @@ static int conclude(struct run *run, struct turn *turn, struct error *err)
 	if (turn->verify[0])
 		json_object_set_new(record, "verify",
 				    json_string(turn->verify));
+	if (turn->refused)
+		json_object_set_new(record, "refused",
+				    json_string(turn->refused));
 	turn->changed = run->engine->world->after(run->engine->ctx, record);
 	engine_event(run, "turn", json_incref(record));
 	if (failed < 0) {

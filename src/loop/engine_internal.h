@@ -35,6 +35,7 @@ struct turn {
 	char error[400];
 	char task[300];
 	char verify[8];
+	const char *refused; /* why a completion was; NULL: it was not */
 	struct promises promises;
 	bool progress; /* a task was finished */
 	bool changed;  /* a file, or a commit */

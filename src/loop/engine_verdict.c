@@ -36,15 +36,37 @@ void engine_event(struct run *run, const char *name, json_t *details)
 	json_decref(details);
 }
 
+/* The end of stderr on one line; false when there is none. */
+static bool last_words(const struct output *output, struct turn *turn)
+{
+	const uint8_t *said = output->errors.data;
+	size_t len = output->errors.len, cut = 0, put = 0;
+	char line[sizeof(turn->error)];
+
+	while (len && strchr(" \t\r\n", said[len - 1]))
+		len--;
+	if (len >= sizeof(line))
+		cut = len - sizeof(line) + 1;
+	for (; cut < len; cut++)
+		line[put++] = said[cut] == '\n' ? ' ' : (char)said[cut];
+	text_printable(line, put, turn->error, sizeof(turn->error));
+	return put > 0;
+}
+
+static enum fault fault_of(const struct turn *turn)
+{
+	enum fault fault = fault_of_status(turn->output->status);
+
+	if (turn->end.end == ENGINE_TURN_SILENT)
+		return FAULT_OTHER;
+	if (turn->output->failed && fault != FAULT_OTHER)
+		return fault;
+	return fault_of_text(turn->error, strlen(turn->error));
+}
+
 void engine_judge(struct turn *turn)
 {
 	const struct output *output = turn->output;
-	size_t len = output->errors.len, cut = 0;
-	const char *said = (const char *)output->errors.data;
-
-	/* the last words say most */
-	if (len >= sizeof(turn->error) - 1)
-		cut = len - sizeof(turn->error) + 1;
 	if (turn->end.end == ENGINE_TURN_MISSING) {
 		turn->fault = FAULT_MISSING;
 		return;
@@ -56,17 +78,12 @@ void engine_judge(struct turn *turn)
 		(void)text_copy(turn->error, sizeof(turn->error),
 				output->error[0] ? output->error
 						 : "the agent failed");
-	else if (turn->end.exit_code && len)
-		text_printable(said + cut, len - cut, turn->error,
-			       sizeof(turn->error));
-	else if (turn->end.exit_code)
+	else if (turn->end.exit_code && !last_words(output, turn))
 		(void)text_format(turn->error, sizeof(turn->error),
 				  "exit code %d", turn->end.exit_code);
 	if (!turn->error[0])
 		return;
-	turn->fault = turn->end.end == ENGINE_TURN_SILENT
-			      ? FAULT_OTHER
-			      : fault_of_text(turn->error, strlen(turn->error));
+	turn->fault = fault_of(turn);
 	/* an agent that went on to its own end has overcome what it met */
 	if (!output->failed && turn->end.exit_code && output->ended &&
 	    turn->fault != FAULT_AUTH)
@@ -113,6 +130,7 @@ static int verify(struct run *run, struct turn *turn, struct error *err)
 			code ? "failed" : "passed");
 	if (!code)
 		return 1;
+	turn->refused = "verify";
 	text = buffer_str(&said);
 	(void)text_format(run->feedback, sizeof(run->feedback),
 			  "You promised that all is done, but the check ended "
@@ -131,6 +149,7 @@ static int complete(struct run *run, struct turn *turn, struct error *err)
 	int verified;
 
 	if (run->tasks_bad[0]) {
+		turn->refused = "tasks";
 		(void)text_format(run->feedback, sizeof(run->feedback),
 				  "You promised that all is done, but the list "
 				  "of tasks cannot be read: %s",
@@ -142,16 +161,19 @@ static int complete(struct run *run, struct turn *turn, struct error *err)
 	if (open) {
 		const struct task *task = tasks_next(&run->tasks);
 
+		turn->refused = "tasks";
 		(void)text_format(run->feedback, sizeof(run->feedback),
 				  "You promised that all is done, but %zu of "
-				  "the tasks are open, first %s: %s",
-				  open, task->id, task->title);
+				  "the tasks %s open, first %s: %s",
+				  open, open == 1 ? "is" : "are", task->id,
+				  task->title);
 		engine_event(run, "refused",
 			     json_pack("{s:s, s:I}", "why", "tasks", "open",
 				       (json_int_t)open));
 		return 0;
 	}
 	if (state->iteration < state->min_iterations) {
+		turn->refused = "minimum";
 		(void)text_format(run->feedback, sizeof(run->feedback),
 				  "You promised that all is done, but at least "
 				  "%u iterations are wanted: look for what is "

@@ -68,6 +68,8 @@ static const struct {
 	{ "network error", FAULT_NETWORK },
 	{ "network is unreachable", FAULT_NETWORK },
 	{ "could not resolve host", FAULT_NETWORK },
+	{ "connection failed", FAULT_NETWORK },
+	{ "waiting for network", FAULT_NETWORK },
 	{ "fetch failed", FAULT_NETWORK },
 	{ "stream disconnected", FAULT_NETWORK },
 };
@@ -98,6 +100,24 @@ enum fault fault_of_text(const char *text, size_t len)
 		if (find_word(text, len, rows[i].words))
 			return rows[i].fault;
 	return FAULT_OTHER;
+}
+
+enum fault fault_of_status(int status)
+{
+	switch (status) {
+	case 401:
+		return FAULT_AUTH;
+	case 429:
+	case 529:
+		return FAULT_RATE;
+	case 500:
+	case 502:
+	case 503:
+	case 504:
+		return FAULT_NETWORK;
+	default:
+		return FAULT_OTHER;
+	}
 }
 
 static uint64_t unit_seconds(const char *at, const char *end)

@@ -23,6 +23,8 @@ enum fault {
 
 /* Pure: by what the agent said, in any case of letters. */
 enum fault fault_of_text(const char *text, size_t len);
+/* Pure: by a status of HTTP; FAULT_OTHER when that says nothing. */
+enum fault fault_of_status(int status);
 /* "retry after 30", "try again in 5 minutes": seconds, or 0. */
 uint64_t fault_retry_seconds(const char *text, size_t len);
 /* The same for texts that differ in numbers only; never 0. */

@@ -106,12 +106,16 @@ static const char *say_input(const json_t *input)
 void output_act(struct output *output, const char *tool, const json_t *input)
 {
 	const char *more = say_input(input);
-	char name[32], rest[sizeof(output->action)];
+	char name[32], rest[sizeof(output->action)],
+		both[sizeof(name) + sizeof(rest)];
 
 	text_printable(tool, strlen(tool), name, sizeof(name));
 	text_printable(more, strlen(more), rest, sizeof(rest));
-	(void)text_format(output->action, sizeof(output->action), "%s%s%s",
-			  name, rest[0] ? " " : "", rest);
+	(void)text_format(both, sizeof(both), "%s%s%s", name,
+			  rest[0] ? " " : "", rest);
+	/* cut between characters */
+	text_printable(both, strlen(both), output->action,
+		       sizeof(output->action));
 	output->actions++;
 	/* what it said before is not its last message */
 	buffer_consume(&output->message, output->message.len);
@@ -125,6 +129,19 @@ void output_fail(struct output *output, const json_t *text)
 		text_printable(json_string_value(text),
 			       json_string_length(text), output->error,
 			       sizeof(output->error));
+}
+
+void output_trouble(struct output *output, const char *text)
+{
+	text_printable(text, strlen(text), output->action,
+		       sizeof(output->action));
+}
+
+void output_status(struct output *output, const json_t *status)
+{
+	json_int_t value = json_integer_value(status);
+
+	output->status = value >= 100 && value < 1000 ? (int)value : 0;
 }
 
 static uint64_t count_of(const json_t *object, const char *key)

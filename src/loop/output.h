@@ -42,11 +42,13 @@ struct output {
 	struct buffer errors;  /* the end of stderr */
 	bool ended;            /* the agent's own result was seen */
 	bool failed;           /* ... and says that it failed */
+	int status;            /* ... of HTTP, where it says; 0: unknown */
 	char error[400];       /* printable; "" when nothing was said */
 	char action[100];      /* printable: the last thing it did */
 	unsigned actions;
 	uint64_t tokens_in, tokens_out, cost_micros;
-	unsigned calls; /* turns of the model, where it says */
+	unsigned calls;     /* turns of the model, where it says */
+	uint64_t call_hash; /* private: of the one counted last */
 };
 
 void output_init(struct output *output, enum output_format format);

@@ -7,6 +7,7 @@
  */
 #include <string.h>
 
+#include "base/text.h"
 #include "loop/output_internal.h"
 
 static const char *text_of(const json_t *object, const char *key)
@@ -35,6 +36,37 @@ static void add(struct output *output, const json_t *text)
 			   json_string_length(text));
 }
 
+static void claude_tokens(struct output *output, const json_t *usage)
+{
+	output_tokens(output, usage, "input_tokens", "output_tokens");
+	output_tokens(output, usage, "cache_read_input_tokens", "");
+	output_tokens(output, usage, "cache_creation_input_tokens", "");
+}
+
+/* For who watches, and for what was killed: the result says it all again. */
+static void claude_usage(struct output *output, const json_t *message)
+{
+	uint64_t hash = text_hash(text_of(message, "id"));
+
+	/* a message comes in several events, each with all of its tokens */
+	if (hash == output->call_hash)
+		return;
+	output->call_hash = hash;
+	claude_tokens(output, json_object_get(message, "usage"));
+}
+
+/* "API error 429 (rate_limit), tries again" */
+static void claude_retry(struct output *output, const json_t *event)
+{
+	const json_t *status = json_object_get(event, "error_status");
+	char text[100];
+
+	(void)text_format(
+		text, sizeof(text), "API error %lld (%s), tries again",
+		(long long)json_integer_value(status), text_of(event, "error"));
+	output_trouble(output, text);
+}
+
 static void claude_assistant(struct output *output, const json_t *event)
 {
 	const json_t *message = json_object_get(event, "message"), *part;
@@ -43,6 +75,7 @@ static void claude_assistant(struct output *output, const json_t *event)
 	/* a subagent's words are a tool's output */
 	if (json_is_string(json_object_get(event, "parent_tool_use_id")))
 		return;
+	claude_usage(output, message);
 	output->message_open = false;
 	json_array_foreach(json_object_get(message, "content"), i, part)
 	{
@@ -62,14 +95,17 @@ static void claude_result(struct output *output, const json_t *event)
 		json_integer_value(json_object_get(event, "num_turns"));
 
 	output->ended = true;
-	if (json_is_true(json_object_get(event, "is_error")))
+	if (json_is_true(json_object_get(event, "is_error"))) {
 		output_fail(output,
 			    text ? text : json_object_get(event, "subtype"));
-	else
+		output_status(output,
+			      json_object_get(event, "api_error_status"));
+	} else {
 		say(output, text);
-	output_tokens(output, usage, "input_tokens", "output_tokens");
-	output_tokens(output, usage, "cache_read_input_tokens", "");
-	output_tokens(output, usage, "cache_creation_input_tokens", "");
+	}
+	if (json_is_object(usage))
+		output->tokens_in = output->tokens_out = 0;
+	claude_tokens(output, usage);
 	output_cost(output, json_object_get(event, "total_cost_usd"));
 	if (turns > 0 && turns < 100000)
 		output->calls += (unsigned)turns;
@@ -81,6 +117,8 @@ void output_claude(struct output *output, const json_t *event)
 		claude_assistant(output, event);
 	else if (is(event, "type", "result"))
 		claude_result(output, event);
+	else if (is(event, "subtype", "api_retry"))
+		claude_retry(output, event);
 }
 
 static void codex_item(struct output *output, const json_t *item, bool is_end)
@@ -120,7 +158,9 @@ void output_codex(struct output *output, const json_t *event)
 			    json_object_get(json_object_get(event, "error"),
 					    "message"));
 	} else if (is(event, "type", "error")) {
+		/* it may go on: without a network for ever */
 		output_fail(output, json_object_get(event, "message"));
+		output_trouble(output, text_of(event, "message"));
 	}
 }
 
@@ -165,15 +205,27 @@ void output_copilot(struct output *output, const json_t *event)
 			   json_object_get(data, "arguments"));
 	} else if (is(event, "type", "session.error")) {
 		output_fail(output, json_object_get(data, "message"));
+		output_status(output, json_object_get(data, "statusCode"));
+	} else if (is(event, "type", "session.info")) {
+		output_trouble(output, text_of(data, "message"));
 	} else if (is(event, "type", "result")) {
+		const json_t *code = json_object_get(event, "exitCode");
+
 		output->ended = true;
+		/* an error before a good end was overcome */
+		if (json_is_integer(code) && !json_integer_value(code))
+			output->failed = false;
 	}
 }
 
 static void opencode_step(struct output *output, const json_t *part)
 {
-	output_tokens(output, json_object_get(part, "tokens"), "input",
-		      "output");
+	const json_t *tokens = json_object_get(part, "tokens");
+	const json_t *cache = json_object_get(tokens, "cache");
+
+	output_tokens(output, tokens, "input", "output");
+	output_tokens(output, cache, "read", "");
+	output_tokens(output, cache, "write", "");
 	output_cost(output, json_object_get(part, "cost"));
 	output->calls++;
 	output->ended = true;
@@ -198,5 +250,6 @@ void output_opencode(struct output *output, const json_t *event)
 
 		output_fail(output,
 			    text ? text : json_object_get(error, "name"));
+		output_status(output, json_object_get(data, "statusCode"));
 	}
 }

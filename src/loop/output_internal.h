@@ -17,6 +17,10 @@ void output_add(struct output *output, const char *text, size_t len);
 /* What follows is another message. */
 void output_act(struct output *output, const char *tool, const json_t *input);
 void output_fail(struct output *output, const json_t *text);
+/* The agent met trouble and goes on: shown, and forgotten when it gets on. */
+void output_trouble(struct output *output, const char *text);
+/* Nonsense is no status. */
+void output_status(struct output *output, const json_t *status);
 void output_tokens(struct output *output, const json_t *usage,
 		   const char *in_key, const char *out_key);
 /* In dollars; nonsense counts nothing. */

@@ -12,7 +12,9 @@
 #define WIDTH 720.0
 #define ROW_HEIGHT 90.0
 #define BAR_HEIGHT 60.0
-#define LABEL_WIDTH 90.0
+#define LABEL_WIDTH 120.0
+#define BAR_WIDTH_MAX 60.0
+#define NUMBERS_MAX 40 /* more do not fit side by side */
 
 static double number_of(const json_t *object, const char *key)
 {
@@ -50,6 +52,7 @@ static void bars(const json_t *records, size_t row, struct buffer *out)
 {
 	size_t count = json_array_size(records), i;
 	double step = (WIDTH - LABEL_WIDTH) / (double)(count ? count : 1);
+	double width = step * 0.8 < BAR_WIDTH_MAX ? step * 0.8 : BAR_WIDTH_MAX;
 	double top = (double)row * ROW_HEIGHT + 10, most = 0;
 	const json_t *record;
 
@@ -72,7 +75,7 @@ static void bars(const json_t *records, size_t row, struct buffer *out)
 			      "height=\"%.1f\" fill=\"%s\"><title>%zu: %.*f "
 			      "%s</title></rect>\n",
 			      LABEL_WIDTH + (double)i * step,
-			      top + BAR_HEIGHT - height, step * 0.8, height,
+			      top + BAR_HEIGHT - height, width, height,
 			      rows[row].colour, i + 1, rows[row].digits, value,
 			      rows[row].unit);
 	}
@@ -80,6 +83,28 @@ static void bars(const json_t *records, size_t row, struct buffer *out)
 		      "<line x1=\"%.0f\" x2=\"%.0f\" y1=\"%.1f\" y2=\"%.1f\" "
 		      "stroke=\"#888\"/>\n",
 		      LABEL_WIDTH, WIDTH, top + BAR_HEIGHT, top + BAR_HEIGHT);
+}
+
+/* Which iteration a bar is of: one that waited has several. */
+static void axis(const json_t *records, struct buffer *out)
+{
+	size_t count = json_array_size(records), i;
+	double step = (WIDTH - LABEL_WIDTH) / (double)count;
+	double bottom = ROW_HEIGHT * (double)ARRAY_SIZE(rows) - 4;
+	const json_t *record;
+
+	if (count > NUMBERS_MAX)
+		return;
+	buffer_printf(out,
+		      "<text x=\"0\" y=\"%.0f\" font-size=\"11\">iteration"
+		      "</text>\n",
+		      bottom);
+	json_array_foreach((json_t *)(uintptr_t)records, i, record)
+		buffer_printf(out,
+			      "<text x=\"%.1f\" y=\"%.0f\" "
+			      "font-size=\"11\">%.0f</text>\n",
+			      LABEL_WIDTH + (double)i * step, bottom,
+			      number_of(record, "iteration"));
 }
 
 void run_plot(const json_t *records, struct buffer *out)
@@ -92,5 +117,6 @@ void run_plot(const json_t *records, struct buffer *out)
 		      WIDTH, ROW_HEIGHT * (double)ARRAY_SIZE(rows));
 	for (size_t i = 0; i < ARRAY_SIZE(rows); i++)
 		bars(records, i, out);
+	axis(records, out);
 	buffer_printf(out, "</svg>\n");
 }

@@ -130,10 +130,12 @@ static void use_end(struct connecting *self, struct end *end)
 	}
 	target_host(&self->target, peer.host);
 	peer.address = self->target.address;
+	peer.port = self->target.port;
 	context = trust_context(&self->gate->trust);
 	self->secure = end_tls_client(
 		&self->gate->ends, end, context, &peer,
-		self->use == CONNECT_HTTPS_1 ? END_TLS_HTTP_1 : END_TLS_HTTP);
+		self->use == CONNECT_HTTPS_1 ? END_TLS_HTTP_1 : END_TLS_HTTP,
+		self->by_proxy ? NULL : &self->gate->trust.sessions);
 	if (self->secure) {
 		self->secure->owner = self;
 		self->secure->on_event = on_secure;

@@ -50,10 +50,20 @@ void control_say_rotate(struct control *control)
 	say(control, json_pack("{s:s}", "op", "rotate"));
 }
 
+void control_say_traffic(struct control *control)
+{
+	say(control, json_pack("{s:s}", "op", "traffic"));
+}
+
 void control_say_asked(struct control *control, uint32_t id)
 {
 	say(control,
 	    json_pack("{s:s, s:I}", "op", "asked", "id", (json_int_t)id));
+}
+
+int control_say_layers(struct control *control)
+{
+	return say(control, json_pack("{s:s}", "op", "layers"));
 }
 
 int control_say_socket(struct control *control, uint32_t id, unsigned index)
@@ -150,6 +160,12 @@ static int on_socket(struct gate *gate, struct packet *packet)
 	return 0;
 }
 
+static int on_layers(struct gate *gate, struct packet *packet)
+{
+	layers_use(&gate->layers, packet_take_fd(packet, 0));
+	return 0;
+}
+
 static int on_answer(struct gate *gate, struct packet *packet)
 {
 	const char *verdict =
@@ -170,6 +186,7 @@ static const struct {
 	{ "config", on_config },     { "listener", on_listener },
 	{ "unlisten", on_unlisten }, { "log", on_log },
 	{ "socket", on_socket },     { "answer", on_answer },
+	{ "layers", on_layers },
 };
 
 static void handle(struct control *control, struct packet *packet)

@@ -28,8 +28,11 @@ void control_release(struct control *control);
 void control_say_ready(struct control *control);
 void control_say_welcomed(struct control *control);
 void control_say_rotate(struct control *control);
+void control_say_traffic(struct control *control);
 /* -1: the launcher does not listen. */
 int control_say_ask(struct control *control, uint32_t id,
 		    const struct target *target, enum audit_protocol protocol);
 void control_say_asked(struct control *control, uint32_t id);
+/* For a connection to bawn-layers; -1: nobody listens. */
+int control_say_layers(struct control *control);
 int control_say_socket(struct control *control, uint32_t id, unsigned index);

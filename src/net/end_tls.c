@@ -11,7 +11,6 @@
 #include <errno.h>
 #include <openssl/err.h>
 #include <openssl/ssl.h>
-#include <openssl/x509v3.h>
 #include <string.h>
 
 #include "base/loop.h"
@@ -20,7 +19,8 @@
 #include "base/ring.h"
 #include "net/end.h"
 #include "net/limit.h"
-#include "wire/authority.h"
+#include "net/tls_peer.h"
+#include "net/tls_sessions.h"
 
 #define RECORD_BYTES 16384u
 #define OVERHEAD_BYTES 512u /* of a record, and what a handshake adds */
@@ -34,6 +34,11 @@ struct end_tls {
 	struct ring in;
 	size_t memory;
 	bool wants_certificate; /* the server asked us who we are */
+
+	struct tls_sessions *sessions; /* NULL: none are kept */
+	struct authority peer;         /* whose they are */
+	uint64_t begun_ms;
+	uint64_t proved_ms; /* of the session that was offered */
 };
 
 /* In the order of our wishes. */
@@ -119,33 +124,13 @@ static const struct {
 	{ SSL_R_HTTP_REQUEST, "it does not speak TLS" },
 };
 
-static const char *verify_problem(long result)
-{
-	switch (result) {
-	case X509_V_ERR_HOSTNAME_MISMATCH:
-	case X509_V_ERR_IP_ADDRESS_MISMATCH:
-		return "its certificate is for another name";
-	case X509_V_ERR_CERT_HAS_EXPIRED:
-		return "its certificate has expired";
-	case X509_V_ERR_CERT_NOT_YET_VALID:
-		return "its certificate is not valid yet";
-	case X509_V_ERR_CERT_REVOKED:
-		return "its certificate was revoked";
-	case X509_V_ERR_OCSP_VERIFY_NEEDED:
-		return "its certificate promises a statement of its authority "
-		       "(OCSP) that did not come";
-	default:
-		return "its certificate is not trusted by the host";
-	}
-}
-
 static const char *problem_of(const struct end_tls *self)
 {
 	long verified = SSL_get_verify_result(self->ssl);
 	int reason = ERR_GET_REASON(ERR_peek_error());
 
 	if (!SSL_is_server(self->ssl) && verified != X509_V_OK)
-		return verify_problem(verified);
+		return tls_peer_problem(verified);
 	if (self->wants_certificate)
 		return no_certificate;
 	for (size_t i = 0; i < ARRAY_SIZE(problems); i++) {
@@ -164,15 +149,6 @@ static void fail(struct end_tls *self)
 	ERR_clear_error();
 }
 
-/* Asked of what was done, not of what was meant to be done. */
-static bool is_verified(SSL *ssl)
-{
-	return !SSL_is_server(ssl) &&
-	       (SSL_get_verify_mode(ssl) & SSL_VERIFY_PEER) &&
-	       SSL_get_verify_result(ssl) == X509_V_OK &&
-	       SSL_get0_peername(ssl) != NULL;
-}
-
 static void shake_hands(struct end_tls *self)
 {
 	int result;
@@ -182,8 +158,12 @@ static void shake_hands(struct end_tls *self)
 
 	if (result == 1) {
 		self->end.connected = true;
-		self->end.verified = is_verified(self->ssl);
+		self->end.verified = tls_peer_is_verified(self->ssl);
 		self->end.http2 = end_tls_protocol(&self->end) == END_TLS_HTTP2;
+		/* No certificate came, so OpenSSL has not looked at one. */
+		if (SSL_session_reused(self->ssl) && !self->end.verified &&
+		    !SSL_is_server(self->ssl))
+			fail(self);
 	} else if (SSL_get_error(self->ssl, result) != SSL_ERROR_WANT_READ) {
 		fail(self);
 	}
@@ -335,6 +315,10 @@ struct end *end_tls_strip(struct end *end)
 
 	lower->owner = lower->upper = NULL;
 	lower->on_event = NULL;
+	/* Else OpenSSL would spoil a session that is kept; see cut(). */
+	if (!self->end.error)
+		SSL_set_shutdown(self->ssl,
+				 SSL_SENT_SHUTDOWN | SSL_RECEIVED_SHUTDOWN);
 	SSL_free(self->ssl);
 	ring_release(&self->in);
 	count_memory(self);
@@ -358,22 +342,6 @@ static const struct end_ops tls_ops = {
 	.finish = tls_finish,
 	.close = tls_close,
 };
-
-static int expect_peer(SSL *ssl, const struct authority *peer)
-{
-	X509_VERIFY_PARAM *param = SSL_get0_param(ssl);
-
-	if (peer->address.family)
-		return X509_VERIFY_PARAM_set1_ip_asc(param, peer->host) == 1
-			       ? 0
-			       : -1;
-	X509_VERIFY_PARAM_set_hostflags(param,
-					X509_CHECK_FLAG_NO_PARTIAL_WILDCARDS);
-	return SSL_set_tlsext_host_name(ssl, peer->host) == 1 &&
-			       SSL_set1_host(ssl, peer->host) == 1
-		       ? 0
-		       : -1;
-}
 
 /* No certificate of ours is the guest's to use: none is sent. */
 static int on_certificate_wanted(SSL *ssl, void *ctx)
@@ -463,14 +431,40 @@ static struct end_tls *make(struct ends *ends, struct end *lower, SSL *ssl)
 	return self;
 }
 
+/* As OpenSSL wants it: 1 when the session is ours now. */
+static int on_session(SSL *ssl, SSL_SESSION *session)
+{
+	struct end_tls *self = SSL_get_app_data(ssl);
+
+	if (!self || !self->sessions || !tls_peer_is_verified(ssl) ||
+	    !tls_peer_fits(session, &self->peer))
+		return 0;
+	tls_sessions_keep(self->sessions, &self->peer, session,
+			  SSL_session_reused(ssl) ? self->proved_ms
+						  : self->begun_ms);
+	return 1;
+}
+
+static void use_session(struct end_tls *self)
+{
+	SSL_SESSION *session;
+
+	self->begun_ms = loop_now_ms();
+	session = tls_sessions_take(self->sessions, &self->peer, self->begun_ms,
+				    &self->proved_ms);
+	if (session && tls_peer_fits(session, &self->peer))
+		(void)SSL_set_session(self->ssl, session);
+	SSL_SESSION_free(session);
+}
+
 struct end *end_tls_client(struct ends *ends, struct end *lower,
 			   SSL_CTX *context, const struct authority *peer,
-			   enum end_tls_use use)
+			   enum end_tls_use use, struct tls_sessions *sessions)
 {
 	SSL *ssl = context ? SSL_new(context) : NULL;
 	struct end_tls *self;
 
-	if (!ssl || expect_peer(ssl, peer) < 0 ||
+	if (!ssl || tls_peer_expect(ssl, peer) < 0 ||
 	    (use != END_TLS_BYTES && offer_protocols(ssl, use) < 0)) {
 		SSL_free(ssl);
 		end_close(lower, ECONNRESET);
@@ -479,6 +473,13 @@ struct end *end_tls_client(struct ends *ends, struct end *lower,
 	self = make(ends, lower, ssl);
 	SSL_set_cert_cb(ssl, on_certificate_wanted, self);
 	SSL_set_connect_state(ssl);
+	if (sessions) {
+		self->sessions = sessions;
+		self->peer = *peer;
+		SSL_set_app_data(ssl, self);
+		SSL_CTX_sess_set_new_cb(context, on_session);
+		use_session(self);
+	}
 	shake_hands(self);
 	flush(self);
 	return &self->end;

@@ -9,6 +9,7 @@
 struct authority;
 struct end;
 struct ends;
+struct tls_sessions;
 
 /* What is spoken inside, as the two sides agreed (ALPN). */
 enum end_tls_protocol {
@@ -27,11 +28,12 @@ enum end_tls_use {
 /*
  * Speaks first. The new end owns lower, is connected when the peer has proved
  * to be `peer` by a certificate that the context trusts, and has an error when
- * it does not. NULL when it cannot begin; lower is closed then.
+ * it does not. NULL when it cannot begin; lower is closed then. sessions, which
+ * outlives the end, is where one is taken from and kept in; NULL: none is.
  */
 struct end *end_tls_client(struct ends *ends, struct end *lower,
 			   SSL_CTX *context, const struct authority *peer,
-			   enum end_tls_use use);
+			   enum end_tls_use use, struct tls_sessions *sessions);
 /*
  * Answers a client, whose first bytes may be in lower already; HTTP is spoken
  * inside. Takes ssl, see ca.h, and lower.

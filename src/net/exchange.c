@@ -11,6 +11,7 @@
 #include "base/mem.h"
 #include "base/own.h"
 #include "net/config.h"
+#include "net/exchange_layer.h"
 #include "net/exchange_login.h"
 #include "net/flow.h"
 #include "net/forward_proxy.h"
@@ -56,6 +57,7 @@ void exchange_release(struct exchange *exchange)
 	free(exchange->path);
 	free(exchange->query);
 	exchange_login_release(exchange);
+	exchange_layer_release(exchange);
 	exchange_secrets_release(&exchange->secrets);
 	exchange_init(exchange, exchange->http, exchange->flow,
 		      exchange->client);
@@ -155,6 +157,8 @@ static bool has_rules_for_requests(const struct exchange *exchange)
 	return found;
 }
 
+static const char no_upgrade[] = "rules about requests end at an upgrade";
+
 static void deny(struct exchange *exchange, const char *reason)
 {
 	char text[HTTP_REPLY_TEXT_MAX], normal[URL_PATH_MAX + 1];
@@ -174,8 +178,10 @@ static void deny(struct exchange *exchange, const char *reason)
 			what.path = normal;
 	}
 	http_reply_blocked(text, sizeof(text), &what);
-	exchange_refuse(exchange, &(struct exchange_refusal){ 403, AUDIT_DENY,
-							      reason, text });
+	/* Agents take 426 as: not by WebSocket. After 403 they try for long. */
+	exchange_refuse(exchange, &(struct exchange_refusal){
+					  reason == no_upgrade ? 426 : 403,
+					  AUDIT_DENY, reason, text });
 }
 
 static void decide(struct exchange *exchange)
@@ -204,7 +210,7 @@ static void proceed(struct exchange *exchange)
 		if (exchange->method_kind == HTTP_METHOD_CONNECT)
 			forward_proxy_accept(exchange);
 		else
-			servers_find(&exchange->http->servers, exchange);
+			exchange_layer_find(exchange);
 	} else if (decision_may_be_asked(decision) &&
 		   ask_join(&exchange->flow->gate->asks, &exchange->target,
 			    exchange->flow->protocol, &exchange->waiter) == 0) {
@@ -274,7 +280,7 @@ static const char *check_upgrade(struct exchange *exchange,
 			   &exchange->target, &whole);
 	allowed = whole.answer == POLICY_ALLOW || exchange->decision.approved;
 	decision_release(&whole);
-	return allowed ? NULL : "rules about requests end at an upgrade";
+	return allowed ? NULL : no_upgrade;
 }
 
 static void keep_request(struct exchange *exchange,
@@ -357,6 +363,7 @@ void exchange_send(struct exchange *exchange, struct http_server *server)
 	exchange->server = server;
 	server->exchange = exchange;
 	exchange_login_release(exchange);
+	exchange_layer_request(exchange, server, &request);
 	problem = exchange_secrets_put(exchange, server, &request);
 	if (problem) {
 		exchange_secrets_wipe(exchange);
@@ -404,6 +411,7 @@ void exchange_response_head(struct exchange *exchange,
 			    struct http_response *response)
 {
 	exchange->http->moved++;
+	exchange_layer_head(exchange, response);
 	if (!response->is_interim) {
 		exchange->response_begun = true;
 		exchange->status = response->status;
@@ -431,6 +439,7 @@ size_t exchange_response_space(const struct exchange *exchange)
 {
 	size_t space = exchange->client->ops->space(exchange->client);
 
+	space = exchange_layer_space(exchange, space);
 	return exchange_secrets_space(
 		exchange, exchange_login_response_space(exchange, space));
 }
@@ -440,6 +449,7 @@ void exchange_response_body(struct exchange *exchange, const void *bytes,
 {
 	exchange->http->moved++;
 	exchange->bytes_in += len;
+	exchange_layer_body(exchange, bytes, len);
 	if (!exchange_login_hold_response(exchange, bytes, len))
 		exchange_secrets_body(exchange, bytes, len);
 }
@@ -449,6 +459,8 @@ void exchange_response_end(struct exchange *exchange,
 {
 	const char *problem = exchange_login_answer(exchange);
 
+	if (exchange_layer_end(exchange))
+		return;
 	exchange->http->moved++;
 	if (problem) {
 		exchange_reset(exchange, AUDIT_DENY, problem, ECONNRESET);

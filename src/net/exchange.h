@@ -91,7 +91,7 @@ struct exchange {
 	struct flow *flow;
 	struct http_client *client; /* borrowed */
 	struct http_server *server; /* borrowed; NULL: none yet */
-	struct list waiting;        /* for a server, in servers.h */
+	struct list waiting; /* for a server, in servers.h; or `serving` */
 	enum exchange_state state;
 
 	struct target target;
@@ -108,6 +108,7 @@ struct exchange {
 	struct ask_waiter waiter;
 	struct exchange_secrets secrets;
 	struct exchange_login *login; /* owned; NULL: for no token endpoint */
+	struct exchange_layer *layer; /* owned; NULL: for no layer of ours */
 };
 
 void exchange_init(struct exchange *exchange, struct http *http,

@@ -117,6 +117,7 @@ static const char *why_broken(const struct end *client,
 void flow_run_tunnel(struct flow *flow)
 {
 	struct end *client = flow->client, *server = flow->server;
+	uint64_t before = flow->bytes_in + flow->bytes_out;
 	const char *broken;
 
 	flow->bytes_in += flow->websocket
@@ -128,8 +129,12 @@ void flow_run_tunnel(struct flow *flow)
 		flow->bytes_out +=
 			flow->watched ? flow_move_watched(flow)
 				      : end_move(client, server, MOVE_BYTES);
-	if (flow->state == FLOW_GONE)
+	/* Gone, or requests from now on. */
+	if (flow->state != FLOW_TUNNEL)
 		return;
+	if (flow->kind == FLOW_PUBLISHED &&
+	    flow->bytes_in + flow->bytes_out != before)
+		published_used(&flow->gate->published);
 	broken = why_broken(client, server);
 	if (broken)
 		end_tunnel(flow, server->error ? server->error : ECONNRESET,

@@ -19,6 +19,8 @@
 #include "net/gate.h"
 #include "net/http.h"
 #include "net/peek.h"
+#include "wire/blob_path.h"
+#include "wire/http1_head.h"
 
 static void decide(struct flow *flow)
 {
@@ -188,6 +190,42 @@ void flow_peek(struct flow *flow)
 	}
 }
 
+/* An engine pulls an image from a registry on the host. */
+static bool is_pull(const struct flow *flow)
+{
+	struct http_problem problem;
+	struct http_request request;
+	size_t len, scanned = 0;
+	const uint8_t *bytes = end_gather(flow->client, flow->gate->scratch,
+					  sizeof(flow->gate->scratch), &len);
+	int head;
+
+	if (!flow->target.is_host || flow->by_proxy || flow->bytes_in ||
+	    flow->gate->layers.state == LAYERS_OFF)
+		return false;
+	head = http1_head_length(bytes, len, &scanned, &problem);
+	return head > 0 &&
+	       http1_request_parse(bytes, (size_t)head, &request, &problem) ==
+		       0 &&
+	       (span_is(request.method, "GET") ||
+		span_is(request.method, "HEAD")) &&
+	       blob_path_is_pull(request.path) && request.has_authority &&
+	       target_is_called(&flow->target, &request.authority, 80);
+}
+
+/* Its layers may be here already, or may be kept: see exchange_layer.h. */
+static void see_requests(struct flow *flow)
+{
+	flow->protocol = AUDIT_HTTP;
+	flow->state = FLOW_HTTP;
+	flow->checked = true;
+	deadline_stop(&flow->deadline);
+	flow->http = http_new(flow, HTTP_ORIGIN);
+	servers_adopt(&flow->http->servers, &flow->target,
+		      TAKE_PTR(flow->server), &flow->address);
+	http_on_client(flow->http);
+}
+
 /* Elsewhere: held until it is known not to be TLS for another name. */
 bool flow_check_client(struct flow *flow)
 {
@@ -215,6 +253,13 @@ bool flow_check_client(struct flow *flow)
 	case PEEK_BAD:
 		flow->protocol = AUDIT_TLS;
 		problem = hello.problem;
+		break;
+	case PEEK_HTTP:
+		if (is_pull(flow)) {
+			see_requests(flow);
+			return false;
+		}
+		problem = NULL;
 		break;
 	default:
 		problem = NULL;

@@ -97,6 +97,7 @@ static void init_deadlines(struct gate *gate)
 		       LIMIT_NEXT_ADDRESS_MS);
 	deadlines_init(&gate->linger, loop, "linger", LIMIT_LINGER_MS);
 	deadlines_init(&gate->socket, loop, "unix socket", LIMIT_SOCKET_MS);
+	deadlines_init(&gate->layer, loop, "layer", LIMIT_LAYER_MS);
 }
 
 int gate_init(struct gate *gate, struct loop *loop, struct config *config,
@@ -111,6 +112,7 @@ int gate_init(struct gate *gate, struct loop *loop, struct config *config,
 	init_deadlines(gate);
 	asks_init(&gate->asks, gate);
 	sockets_init(&gate->sockets, gate);
+	layers_init(&gate->layers, gate);
 	guest_init(gate, fds->port);
 	if (published_init(&gate->published, gate, err) < 0 ||
 	    names_open(&gate->names, fds->names, err) < 0 ||
@@ -156,6 +158,7 @@ void gate_release(struct gate *gate)
 	audit_flush(&gate->audit);
 	published_release(&gate->published);
 	asks_release(&gate->asks);
+	layers_release(&gate->layers);
 	resolver_free(gate->resolver);
 	control_release(&gate->control);
 	keys_release(&gate->keys);

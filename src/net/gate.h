@@ -14,6 +14,7 @@
 #include "net/end.h"
 #include "net/inject.h"
 #include "net/keys.h"
+#include "net/layers.h"
 #include "net/limit.h"
 #include "net/names.h"
 #include "net/port.h"
@@ -48,6 +49,7 @@ struct gate {
 	struct keys keys;
 	struct bindings *bindings; /* owned reference: secrets; NULL: none */
 
+	struct layers layers;
 	struct asks asks;
 	struct published published;
 	struct sockets sockets;
@@ -57,7 +59,8 @@ struct gate {
 	unsigned intercepted; /* flows */
 
 	/* What is waited for, and how long: limit.h */
-	struct deadlines soon, peek, connect, next_address, linger, socket;
+	struct deadlines soon, peek, connect, next_address, linger, socket,
+		layer;
 
 	/* To put pieces together in; nothing in it outlives a callback. */
 	uint8_t scratch[HTTP1_HEAD_MAX + 4096];

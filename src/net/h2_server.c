@@ -11,6 +11,7 @@
 #include "base/own.h"
 #include "base/secret.h"
 #include "net/end.h"
+#include "net/exchange_layer.h"
 #include "net/flow.h"
 #include "net/gate.h"
 #include "net/h2_stream.h"
@@ -201,9 +202,9 @@ static bool pass_head(struct h2_response *self)
 	if (!stream->block_count ||
 	    !exchange->client->ops->takes_head(exchange->client))
 		return false;
-	if (http2_response_parse(&stream->blocks[0], exchange->method_kind,
-				 is_last && stream->ends_at_head, &response,
-				 &problem) < 0) {
+	if (http2_response_parse(
+		    &stream->blocks[0], exchange_layer_method(exchange),
+		    is_last && stream->ends_at_head, &response, &problem) < 0) {
 		fail(self, problem.text);
 		return false;
 	}

@@ -11,6 +11,7 @@
 #include "base/mem.h"
 #include "base/own.h"
 #include "net/end.h"
+#include "net/exchange_layer.h"
 #include "net/flow.h"
 #include "net/gate.h"
 #include "net/h2_client.h"
@@ -30,6 +31,7 @@ struct http *http_new(struct flow *flow, enum http_mode mode)
 	http->flow = flow;
 	http->mode = mode;
 	servers_init(&http->servers, http);
+	list_init(&http->serving);
 	deadline_init(&http->again, on_again);
 	http1_client_init(&http->client, http);
 	if (flow->client->http2)
@@ -76,6 +78,8 @@ void http_run(struct http *http)
 			http1_client_run(&http->client);
 		if (!http->over)
 			servers_run(&http->servers);
+		if (!http->over)
+			exchange_layer_run(http);
 		if (http->moved == before)
 			return;
 	}

@@ -35,6 +35,7 @@ struct http {
 	struct h2_client *h2;       /* owned; NULL: the client speaks HTTP/1 */
 	struct http1_client client; /* unused with HTTP/2 */
 	struct servers servers;
+	struct list serving; /* exchanges, from the cache of layers */
 };
 
 /* The flow keeps the client's end. */

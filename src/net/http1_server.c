@@ -9,6 +9,7 @@
 
 #include "base/own.h"
 #include "net/end.h"
+#include "net/exchange_layer.h"
 #include "net/flow.h"
 #include "net/gate.h"
 #include "net/http.h"
@@ -212,9 +213,9 @@ static bool read_head(struct http1_server *self)
 				   : "the server closed before it answered");
 	if (head == 0)
 		return false;
-	if (head < 0 ||
-	    http1_response_parse(bytes, (size_t)head, exchange->method_kind,
-				 &response, &problem) < 0) {
+	if (head < 0 || http1_response_parse(bytes, (size_t)head,
+					     exchange_layer_method(exchange),
+					     &response, &problem) < 0) {
 		fail(self, problem.text);
 		return false;
 	}

@@ -54,5 +54,7 @@
 #define LIMIT_LINGER_MS 10000
 /* The guest connects to a port of its own. */
 #define LIMIT_PUBLISHED_MS 30000
+/* bawn-layers says whether it has a layer; the first time it is started. */
+#define LIMIT_LAYER_MS 5000
 /* The launcher connects to a Unix socket. */
 #define LIMIT_SOCKET_MS 10000

@@ -7,7 +7,7 @@
  * Sources: "net port" (frames of the guest), "launcher", "bawn-keys",
  * "upstream" (each connection to the Internet), "name server", "published port"
  * and "published" (connections to the guest), "unix socket", the timers of
- * deadline.h, "ask", SIGTERM.
+ * deadline.h, "ask", "bawn-layers", "layer" (one on its way there), SIGTERM.
  */
 #include <errno.h>
 #include <fcntl.h>

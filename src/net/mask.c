@@ -132,19 +132,57 @@ size_t mask_feed(struct mask *mask, const void *bytes, size_t len, uint8_t *out)
 		memcpy(out + mask->held_len, bytes, len);
 	ready = sweep(mask, out, all, SWEEP_MORE);
 	hold(mask, out + ready, all - ready);
+	if (ready < mask->said) {
+		mask->said -= ready;
+		return 0;
+	}
+	ready -= mask->said;
+	memmove(out, out + mask->said, ready);
+	mask->said = 0;
 	return ready;
 }
 
 size_t mask_end(struct mask *mask, uint8_t *out)
 {
-	size_t len = mask->held_len;
+	size_t len = mask->held_len - mask->said;
+
+	if (!mask->held_len)
+		return 0;
+	sweep(mask, mask->held, mask->held_len, SWEEP_LAST);
+	memcpy(out, mask->held + mask->said, len);
+	mask->held_len = mask->said = 0;
+	return len;
+}
+
+/* All these bytes are so much of the begin of a form that it is none else. */
+static bool is_part(const struct mask *mask, const uint8_t *bytes, size_t len)
+{
+	for (size_t i = 0; i < mask->count && len >= MASK_PART_MIN; i++) {
+		for (size_t k = 0; k < mask->forms[i]->count; k++) {
+			const struct mask_form *form = &mask->forms[i]->list[k];
+
+			if (form->len > len && form->len <= 2 * len &&
+			    memcmp(form->bytes, bytes, len) == 0)
+				return true;
+		}
+	}
+	return false;
+}
+
+size_t mask_pause(struct mask *mask, uint8_t *out)
+{
+	size_t len = mask->held_len, said = mask->said, at = 0;
 
 	if (!len)
 		return 0;
 	memcpy(out, mask->held, len);
 	sweep(mask, out, len, SWEEP_LAST);
-	mask->held_len = 0;
-	return len;
+	while (at < len && !is_part(mask, mask->held + at, len - at))
+		at++;
+	memset(out + at, '*', len - at);
+	memmove(out, out + said, len - said);
+	mask->said = len;
+	return len - said;
 }
 
 int mask_finds(const struct mask *mask, struct span text)

@@ -35,6 +35,7 @@ struct mask {
 	bool starts[256]; /* a form of any of them begins with this byte */
 	uint8_t *held;    /* owned, wiped; NULL while nothing was held */
 	size_t held_len, held_size;
+	size_t said; /* how many of them have left already: mask_pause() */
 };
 
 /* An empty one; forms are added before anything is masked. */
@@ -51,6 +52,13 @@ size_t mask_feed(struct mask *mask, const void *bytes, size_t len,
 		 uint8_t *out);
 /* Nothing follows: out gets what was held. Returns how much. */
 size_t mask_end(struct mask *mask, uint8_t *out);
+/*
+ * The same where something may follow that belongs to it. What was the begin of
+ * a form is masked from MASK_PART_MIN bytes and half of it on, and its rest
+ * will be, if it comes: less than half of a form can be seen.
+ */
+#define MASK_PART_MIN 12
+size_t mask_pause(struct mask *mask, uint8_t *out);
 /* Is there something to mask in a text that is whole? */
 int mask_finds(const struct mask *mask, struct span text);
 /* Masks a whole text where it is. */

@@ -20,6 +20,7 @@
 #include "net/gate.h"
 
 #define ACCEPTS_PER_EVENT 32
+#define TELL_MS 250
 
 struct listener {
 	struct published *published;
@@ -214,6 +215,16 @@ void published_opened(struct published *published, uint32_t stream)
 		return;
 	published->waiting--;
 	flow_join(flow, server);
+}
+
+void published_used(struct published *published)
+{
+	uint64_t now_ms = loop_now_ms();
+
+	if (now_ms - published->told_ms < TELL_MS)
+		return;
+	published->told_ms = now_ms;
+	control_say_traffic(&published->gate->control);
 }
 
 void published_recheck(struct flow *flow)

@@ -23,6 +23,7 @@ struct published {
 	struct peer_owner owner;
 	uint32_t last_stream; /* of ours: even */
 	unsigned waiting;     /* the guest has not answered */
+	uint64_t told_ms;     /* when the launcher last heard of traffic */
 };
 
 /* Before the lock. */
@@ -34,4 +35,6 @@ void published_listen(struct published *published, uint32_t id, int fd);
 void published_unlisten(struct published *published, uint32_t id);
 /* The guest is connected to its own port. An unknown stream is ignored. */
 void published_opened(struct published *published, uint32_t stream);
+/* Bytes have passed: an idle sandbox is not one whose ports are used. */
+void published_used(struct published *published);
 void published_recheck(struct flow *flow);

@@ -130,6 +130,14 @@ static void use_end(struct server_link *link, const struct connected *result)
 	http1_server_use(&link->http1, end, result->absolute, result->login);
 }
 
+void servers_adopt(struct servers *servers, const struct target *target,
+		   struct end *end, const struct address *address)
+{
+	target_copy(target, &servers->target);
+	use_end(new_link(servers),
+		&(struct connected){ .end = end, .address = *address });
+}
+
 static void on_connected(void *ctx, const struct connected *result)
 {
 	struct server_link *link = ctx;

@@ -16,6 +16,7 @@
 #include "net/target.h"
 
 struct connecting;
+struct end;
 struct exchange;
 struct h2_server;
 struct http;
@@ -43,6 +44,9 @@ void servers_init(struct servers *servers, struct http *http);
 void servers_release(struct servers *servers);
 /* Sends the request, now or when there is a server; or refuses it. */
 void servers_find(struct servers *servers, struct exchange *exchange);
+/* Takes end: a connection to target that was made already. */
+void servers_adopt(struct servers *servers, const struct target *target,
+		   struct end *end, const struct address *address);
 /* They are behind the host's proxy, or will be. */
 bool servers_by_proxy(const struct servers *servers);
 /* Takes from the servers what the client has room for. */

@@ -91,9 +91,15 @@ static bool is_promised(X509 *leaf)
 static int on_status(SSL *ssl, void *ctx)
 {
 	X509 *leaf = SSL_get0_peer_certificate(ssl);
-	enum statement statement = leaf ? judge(ssl, leaf) : STATEMENT_NONE;
-	bool good = statement == STATEMENT_GOOD ||
-		    (statement == STATEMENT_NONE && leaf && !is_promised(leaf));
+	enum statement statement;
+	bool good;
+
+	/* With a session that is used again neither comes anew. */
+	if (SSL_session_reused(ssl))
+		return 1;
+	statement = leaf ? judge(ssl, leaf) : STATEMENT_NONE;
+	good = statement == STATEMENT_GOOD ||
+	       (statement == STATEMENT_NONE && leaf && !is_promised(leaf));
 
 	/* What did not verify is no error of the connection. */
 	ERR_clear_error();

@@ -35,6 +35,7 @@ int trust_open(struct trust *trust, struct error *err)
 	uint8_t byte;
 
 	*trust = (struct trust){ .fd = -1 };
+	tls_sessions_init(&trust->sessions);
 	if (!OPENSSL_init_ssl(OPENSSL_INIT_NO_LOAD_CONFIG, NULL) ||
 	    RAND_bytes(&byte, 1) != 1)
 		return error_set(err, 0, "OpenSSL does not start");
@@ -45,6 +46,7 @@ int trust_open(struct trust *trust, struct error *err)
 
 void trust_release(struct trust *trust)
 {
+	tls_sessions_clear(&trust->sessions);
 	SSL_CTX_free(trust->context);
 	if (trust->fd >= 0)
 		close(trust->fd);
@@ -80,7 +82,9 @@ static SSL_CTX *make(struct trust *trust)
 	SSL_CTX_set_min_proto_version(context, TLS1_2_VERSION);
 	SSL_CTX_set_mode(context, SSL_MODE_RELEASE_BUFFERS |
 					  SSL_MODE_ENABLE_PARTIAL_WRITE);
-	SSL_CTX_set_session_cache_mode(context, SSL_SESS_CACHE_OFF);
+	/* Ours are in tls_sessions.h: OpenSSL knows no name there. */
+	SSL_CTX_set_session_cache_mode(
+		context, SSL_SESS_CACHE_CLIENT | SSL_SESS_CACHE_NO_INTERNAL);
 	return TAKE_PTR(context);
 }
 

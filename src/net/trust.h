@@ -9,11 +9,14 @@
 
 #include <openssl/types.h>
 
+#include "net/tls_sessions.h"
+
 struct error;
 
 struct trust {
-	int fd;           /* owned; -1: the host has no such file */
-	SSL_CTX *context; /* owned; NULL until it is needed */
+	int fd;                       /* owned; -1: the host has no such file */
+	SSL_CTX *context;             /* owned; NULL until it is needed */
+	struct tls_sessions sessions; /* with servers that it has verified */
 };
 
 /* Before the lock: also makes the library read what it wants to read. */

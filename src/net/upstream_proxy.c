@@ -286,7 +286,7 @@ struct handshake *handshake_start(struct gate *gate,
 	if (proxy->kind == PROXY_HTTPS)
 		self->end = end_tls_client(&gate->ends, end,
 					   trust_context(&gate->trust),
-					   &proxy->server, END_TLS_BYTES);
+					   &proxy->server, END_TLS_BYTES, NULL);
 	if (self->end) {
 		self->end->owner = self;
 		self->end->on_event = on_end;

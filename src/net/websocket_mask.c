@@ -52,14 +52,17 @@ static size_t feed_control(struct websocket_mask *self, const uint8_t *bytes,
 	return self->left ? 0 : end_control(self, out);
 }
 
-/* What is known to be no secret, and at the end of a message all of it. */
+/*
+ * What is known to be no secret, and at the end of a message all of it: nobody
+ * knows when the next one comes, but it may go on with what this one began.
+ */
 static size_t feed_mask(struct websocket_mask *self, const uint8_t *bytes,
 			size_t len, uint8_t *out)
 {
 	size_t ready = mask_feed(&self->mask, bytes, len, out);
 
 	if (!self->left && self->frame.last)
-		ready += mask_end(&self->mask, out + ready);
+		ready += mask_pause(&self->mask, out + ready);
 	return ready;
 }
 

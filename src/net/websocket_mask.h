@@ -5,7 +5,8 @@
  * A message is searched as a whole, in however many frames it comes. One that
  * is one frame stays one frame of the same length. One of several frames gets
  * other borders, since what may be the begin of a secret waits for the next
- * frame. Nothing waits longer than its message.
+ * frame. Nothing waits longer than its message; what goes on in the next one is
+ * found there, see mask_pause().
  */
 #pragma once
 

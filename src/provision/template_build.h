@@ -39,8 +39,16 @@ int template_build_debian(struct template_build *build, struct error *err);
 int template_build_busybox(struct template_build *build, struct error *err);
 /* Another template and packages of an npm registry. */
 int template_build_npm(struct template_build *build, struct error *err);
-/* Says where the agent comes from: nobody else may hand it on. */
+/* Another template, and what its vendor's installer puts there. */
 int template_build_vendor(struct template_build *build, struct error *err);
+/*
+ * Who runs an installer, in a sandbox, and writes the files of that to tar_fd:
+ * the command line, which has sandboxes. Without it there are no such
+ * templates.
+ */
+typedef int template_vendor_fn(const struct template_build *build, int tar_fd,
+			       struct error *err);
+void template_use_vendor(template_vendor_fn *fn);
 
 /* bawn-image at work on a tar stream. */
 struct template_image {

@@ -43,6 +43,7 @@ static char **text_place(struct template_ini *ini, const char *key)
 		{ "from", &ini->from },
 		{ "check", &ini->check },
 		{ "vendor", &ini->vendor },
+		{ "install", &ini->install },
 	};
 
 	for (size_t i = 0; i < ARRAY_SIZE(rows); i++)
@@ -62,6 +63,10 @@ static int set(struct template_ini *ini, const char *key, const char *value,
 	}
 	if (strcmp(key, "exclude") == 0) {
 		append(&ini->excludes, value);
+		return 0;
+	}
+	if (strcmp(key, "allow") == 0) {
+		append(&ini->allows, value);
 		return 0;
 	}
 	if (strcmp(key, "npm") == 0 || strcmp(key, "take") == 0 ||
@@ -118,6 +123,7 @@ int template_ini_parse(const char *text, struct template_ini *ini,
 	append(&ini->packages, NULL);
 	append(&ini->excludes, NULL);
 	append(&ini->steps, NULL);
+	append(&ini->allows, NULL);
 	while ((line = strsep(&rest, "\n"))) {
 		number++;
 		if (parse_line(line, ini, err) < 0) {
@@ -172,6 +178,8 @@ void template_ini_release(struct template_ini *ini)
 	free_list(ini->packages);
 	free_list(ini->excludes);
 	free_list(ini->steps);
+	free_list(ini->allows);
+	free(ini->install);
 	free(ini->from);
 	free(ini->check);
 	free(ini->vendor);

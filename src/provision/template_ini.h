@@ -24,8 +24,11 @@ struct template_ini {
 	/* "npm NAME VERSION [SUFFIX]", then its "take FROM TO" and "link TARGET
 	 * PATH", in their order */
 	char **steps;
-	char *check;  /* a command that must work in the guest, or NULL */
-	char *vendor; /* of builder vendor: who has what is missing */
+	char *check; /* a command that must work in the guest, or NULL */
+	/* of builder vendor */
+	char *vendor;  /* the URL of what is fetched; "from" is there, too */
+	char *install; /* a shell command: $INSTALLER is that, $HOME is new */
+	char **allows; /* rules: what the installer may reach */
 };
 
 /* Pure. "key = value" lines; packages and excludes repeat; '#' comments. */

@@ -247,14 +247,3 @@ int template_build_npm(struct template_build *build, struct error *err)
 	free(making.registry);
 	return result;
 }
-
-int template_build_vendor(struct template_build *build, struct error *err)
-{
-	const char *vendor = build->ini->vendor;
-
-	return error_set(err, 0,
-			 "this agent comes from its vendor only (%s): install "
-			 "it in a sandbox of base, or name a template that has "
-			 "it with -t",
-			 vendor ? vendor : "see its documentation");
-}

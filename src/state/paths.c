@@ -145,6 +145,7 @@ static const struct {
 	{ "bawn-files", "files" },
 	{ "bawn-net", "net" },
 	{ "bawn-keys", "keys" },
+	{ "bawn-layers", "layers" },
 	{ "bawn-ssh", "ssh" },
 	{ "bawn-ca", "ca" },
 	{ "bawn-image", "image" },

@@ -69,6 +69,12 @@ void idle_stop(struct sandbox *sandbox)
 	timer_stop(&sandbox->idle.timer);
 }
 
+void idle_on_traffic(struct sandbox *sandbox)
+{
+	sandbox->idle.traffic = true;
+	sandbox->idle.since_ms = 0;
+}
+
 void idle_on_stats(struct sandbox *sandbox, const struct message_stats *stats)
 {
 	struct idle *idle = &sandbox->idle;
@@ -81,12 +87,14 @@ void idle_on_stats(struct sandbox *sandbox, const struct message_stats *stats)
 	idle->asked = false;
 	busy_ms = stats->cpu_busy_ms - idle->busy_ms;
 	passed_ms = now_ms - idle->looked_ms;
-	rests = idle->looked_ms && stats->cpu_busy_ms >= idle->busy_ms &&
+	rests = !idle->traffic && idle->looked_ms &&
+		stats->cpu_busy_ms >= idle->busy_ms &&
 		idle_is_rest(busy_ms, passed_ms);
 	if (!rests)
 		idle->since_ms = 0;
 	else if (!idle->since_ms)
 		idle->since_ms = idle->looked_ms;
+	idle->traffic = false;
 	idle->busy_ms = stats->cpu_busy_ms;
 	idle->looked_ms = now_ms;
 	if (!idle->since_ms ||

@@ -142,13 +142,18 @@ void launcher_ports_passed(struct launcher *launcher)
 
 static void take_line(struct launcher *launcher, const char *line, size_t len)
 {
-	static const char failed[] = "failed ", lacks[] = "lacks ";
+	static const char failed[] = "failed ", lacks[] = "lacks ",
+			  traffic[] = "traffic ";
 	void (*tell)(void *ctx, const char *text) = NULL;
 	char text[LAUNCHER_LINE_MAX];
 	size_t word = 0;
 
 	if (len == strlen("frozen") && !memcmp(line, "frozen", len)) {
 		launcher->on_frozen(launcher->ctx);
+		return;
+	}
+	if (len == strlen(traffic) && !memcmp(line, traffic, len)) {
+		launcher->on_traffic(launcher->ctx);
 		return;
 	}
 	if (len >= strlen(failed) && !memcmp(line, failed, strlen(failed))) {

@@ -6,7 +6,8 @@
  * bawn-launch starts what a confined supervisor no longer could, and outlives
  * it by an instant: it ends when this channel does. It says `failed TEXT` when
  * the shared folders or the network cannot be served, and `lacks TEXT` for what
- * the machine can do without. A warm image in the making has none:
+ * the machine can do without, and `traffic` when a published port is used. A
+ * warm image in the making has none:
  * there the supervisor holds the host's ends of the ports, and nobody reads
  * them.
  */
@@ -41,6 +42,7 @@ struct launcher {
 	void (*on_failed)(void *ctx, const char *text); /* printable */
 	void (*on_lacks)(void *ctx, const char *text);  /* printable */
 	void (*on_frozen)(void *ctx);
+	void (*on_traffic)(void *ctx);
 	void (*on_end)(void *ctx);
 	void *ctx;
 };

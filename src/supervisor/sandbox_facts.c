@@ -227,6 +227,11 @@ static void on_launcher_frozen(void *ctx)
 	saving_on_frozen(ctx);
 }
 
+static void on_launcher_traffic(void *ctx)
+{
+	idle_on_traffic(ctx);
+}
+
 static void arm_clock(struct sandbox *sandbox)
 {
 	struct itimerspec when = { 0 };
@@ -276,6 +281,7 @@ int sandbox_open(struct sandbox *sandbox, struct error *err)
 	sandbox->launcher.on_lacks = on_launcher_lacks;
 	sandbox->launcher.on_end = on_launcher_end;
 	sandbox->launcher.on_frozen = on_launcher_frozen;
+	sandbox->launcher.on_traffic = on_launcher_traffic;
 	sandbox->launcher.ctx = sandbox;
 	sessions_init(&sandbox->sessions, loop, &sandbox->guest, &sessions_ops,
 		      sandbox);

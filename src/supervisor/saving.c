@@ -359,7 +359,8 @@ static void finish_suspend(struct sandbox *sandbox)
 	struct saving *saving = &sandbox->saving;
 	struct error err;
 
-	if (saving_sync(sandbox, &err) < 0) {
+	if (saving_sync(sandbox, &err) < 0 ||
+	    saving_reserve(sandbox, &err) < 0) {
 		saving_fail(sandbox, "%s", err.text);
 		return;
 	}

@@ -24,4 +24,6 @@ void saving_close_files(struct sandbox *sandbox);
 void saving_remove_files(struct sandbox *sandbox);
 /* Memory and devices are on the disk. */
 int saving_sync(struct sandbox *sandbox, struct error *err);
+/* There will be room for the manifest. */
+int saving_reserve(struct sandbox *sandbox, struct error *err);
 int saving_write_manifest(struct sandbox *sandbox, struct error *err);

@@ -18,6 +18,8 @@
 #include "supervisor/sandbox.h"
 #include "supervisor/saving_internal.h"
 
+#define RESERVE "reserve"
+
 static const char *folder_name(const struct saving *saving)
 {
 	return saving->kind == SAVING_SUSPEND ? SNAPSHOT_SUSPENDED
@@ -84,6 +86,7 @@ void saving_remove_files(struct sandbox *sandbox)
 	struct saving *saving = &sandbox->saving;
 
 	if (saving->folder >= 0) {
+		unlinkat(saving->folder, RESERVE, 0);
 		unlinkat(saving->folder, SNAPSHOT_FILE, 0);
 		unlinkat(saving->folder, SNAPSHOT_RAM, 0);
 		unlinkat(saving->folder, SNAPSHOT_STATE, 0);
@@ -99,6 +102,22 @@ int saving_sync(struct sandbox *sandbox, struct error *err)
 
 	if (fsync(saving->ram) < 0 || fsync(saving->state) < 0 ||
 	    (saving->disk >= 0 && fsync(saving->disk) < 0))
+		return error_set(err, errno, "snapshot");
+	return 0;
+}
+
+/*
+ * The manifest is written when QEMU has gone, and with it the memory: a disk
+ * that is full by then must be noticed now.
+ */
+int saving_reserve(struct sandbox *sandbox, struct error *err)
+{
+	AUTO_CLOSE int fd =
+		make(sandbox->saving.folder, RESERVE, O_WRONLY, err);
+
+	if (fd < 0)
+		return -1;
+	if (fallocate(fd, 0, 0, SNAPSHOT_BYTES_MAX) < 0 && errno != EOPNOTSUPP)
 		return error_set(err, errno, "snapshot");
 	return 0;
 }
@@ -184,6 +203,7 @@ int saving_write_manifest(struct sandbox *sandbox, struct error *err)
 	snapshot_release(&snapshot);
 	if (!text)
 		return error_set(err, EILSEQ, SNAPSHOT_FILE);
+	unlinkat(sandbox->saving.folder, RESERVE, 0);
 	result = fileio_replace(
 		sandbox->saving.folder, SNAPSHOT_FILE, text, strlen(text), 0600,
 		sandbox->saving.kind == SAVING_SUSPEND ? FILEIO_SYNC : 0, err);

@@ -94,7 +94,7 @@ class Mount:
     def close(self):
         """How many notices were told; raises when bawn-files ended badly."""
         ctypes.CDLL(None).umount2(os.fsencode(self.where), MNT_DETACH)
-        out, _ = self.process.communicate(timeout=20)
+        out, _ = self.process.communicate(timeout=60)
         code, told = out.split()
         assert int(code) == 0, code
         return int(told)

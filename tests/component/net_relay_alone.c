@@ -5,8 +5,8 @@
  * In a network namespace with an interface bawn0. Sets the rules, opens the
  * listening sockets, starts the relay and starts it again when it is killed,
  * as PID 1 does. Descriptors: 0 ends it, 1 gets the pid of each relay, 2 log,
- * 3 the network port; 32 bytes on 0 are a marker, as PREPARE's, and the pid once
- * more says that it is known.
+ * 3 the network port; 32 bytes on 0 are a marker, as PREPARE's, and the pid
+ * once more says that it is known.
  */
 #include <poll.h>
 #include <signal.h>

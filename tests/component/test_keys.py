@@ -195,7 +195,7 @@ def test_without_a_runner_a_command_has_no_value(start, tmp_path):
     keys = ready(start, tmp_path, [{"name": "testy", "command": "x"}])
     keys.use_net()
     one = keys.listed()["testy"]
-    assert one["value"] is None and "next start" in one["why"]
+    assert one["value"] is None and "nobody can run" in one["why"]
 
 
 def test_it_ends_with_its_launcher(start, tmp_path):

@@ -19,6 +19,7 @@ from fuse_client import TOP
 from launcher import BINARY, Launch, alive, wait
 
 FAKE = os.path.join(TOP, os.environ.get("BAWN_BUILD", "build"), "tests/component/fake_net")
+LAYERS = os.path.join(os.path.dirname(BINARY), "../layers/bawn-layers")
 ROOT = os.geteuid() == 0
 
 
@@ -535,6 +536,31 @@ def test_a_docker_socket_is_refused_by_what_answers_on_it(place, answer):
         with_fd, told = ask_socket(launch, number)
         assert not with_fd and "Docker" in told["error"] and told["code"] == 13
     assert len(server.got) == 3  # each was the question
+    assert launch.end() == 0
+
+
+def test_the_cache_of_layers_is_started_when_it_is_asked_for(place):
+    def running():
+        return subprocess.run(["pgrep", "-f", f"^{place.path}/bin/bawn-layers|^bawn-layers$",
+                               "-P", str(launch.process.pid)],
+                              capture_output=True, text=True, check=False).stdout.split()
+    shutil.copy(LAYERS, place.path / "bin/bawn-layers")
+    (place.path / "layers").mkdir(mode=0o700)
+    launch = place(settings(layers=str(place.path / "layers")))
+    launch.begin()
+    assert not running()
+    launch.tell({"op": "layers"})
+    assert launch.next("packet fd") == {"op": "layers"}
+    first, = running()
+    # A folder that is not there is no reason to fail, nor are more than there may be.
+    (place.path / "layers").rmdir()
+    launch.tell({"op": "layers"})
+    assert launch.next("packet") == {"op": "layers"}
+    assert running() == [first]
+    # It goes with the bawn-net that had its connection.
+    launch.tell("end 1")
+    launch.begin()
+    wait(lambda: not running())
     assert launch.end() == 0
 
 

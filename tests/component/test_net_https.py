@@ -11,19 +11,19 @@ SIZE = 24 << 20
 LIMIT_INTERCEPTED = 2048
 
 
-def begin(make, speak, text="allow GET,POST good.example/**"):
+def begin(make, speak, text="allow GET,POST good.example/**", **settings):
     """A verified stream to an origin that `speak(sock)` plays."""
     folder = str(make.folder)
     origin = net_origin.Origin(make.world, "203.0.113.10:443", "tls", folder=folder)
     make.made.append(origin.stop)
     origin.http = lambda sock, seen: speak(sock)
     net = make.net(text, trust=f"{folder}/cert.pem",
-                   ca=net_origin.sandbox_authority(folder))
+                   ca=net_origin.sandbox_authority(folder), **settings)
     return net, connect(net, folder)
 
 
-def connect(net, folder):
-    client = net_origin.TlsClient(net.connect("good.example:443"), "good.example",
+def connect(net, folder, name="good.example"):
+    client = net_origin.TlsClient(net.connect(f"{name}:443"), name,
                                   authority=f"{folder}/ca.crt")
     client.handshake()
     return net_origin.SecureStream(client)
@@ -143,6 +143,32 @@ def test_a_killed_bawn_net_keeps_its_authority(make):
     stream = connect(net, str(make.folder))
     stream.send(b"GET /b HTTP/1.1\r\n" + HEAD + b"\r\n")
     stream.expect(b"hi")
+    net.stop()
+
+
+def test_a_server_that_comes_again_needs_no_second_proof(make):
+    """Its session is used again, for the same host alone; the name still counts."""
+    reused, folder = [], str(make.folder)
+
+    def speak(sock):
+        reused.append(sock.session_reused)
+        while True:
+            read_head(sock)
+            sock.sendall(b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nhi")
+
+    def fetch(name):
+        stream = connect(net, folder, name)
+        stream.send(f"GET / HTTP/1.1\r\nHost: {name}\r\nConnection: close\r\n\r\n".encode())
+        stream.expect(b"hi")
+        return stream
+    net, stream = begin(make, speak, "allow GET good.example/**\nallow GET api.good.example/**", resolver={
+        "servers": [], "hosts": [["good.example", "203.0.113.10"],
+                                 ["api.good.example", "203.0.113.10"]]})
+    stream.send(b"GET / HTTP/1.1\r\n" + HEAD + b"\r\n")
+    stream.expect(b"hi")
+    for name in ("good.example", "api.good.example", "good.example", "api.good.example"):
+        fetch(name)
+    assert reused == [False, True, False, True, True]
     net.stop()
 
 

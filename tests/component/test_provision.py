@@ -6,6 +6,7 @@ BAWN_BUILD names the build folder (default: build). Started by root, each case
 runs twice: as root, and as an unprivileged uid without an entry in passwd.
 """
 import hashlib
+import io
 import json
 import lzma
 import os
@@ -16,6 +17,7 @@ import shutil
 import signal
 import struct
 import subprocess
+import tarfile
 import time
 
 import pytest
@@ -410,3 +412,49 @@ def test_an_unreadable_host_kernel_says_what_to_do(on_fake_host, place):
     code, _, err = on_fake_host(0o600)
     assert code == 1
     assert "Permission denied" in err and "sudo chmod +r /boot/vmlinuz-" in err
+
+
+VENDOR = """builder = vendor
+from = tiny
+needs = 10M
+vendor = https://vendor.example/install
+install = sh "$INSTALLER"
+check = acme --version
+allow = vendor.example
+"""
+
+
+def test_a_vendors_template_is_what_its_installer_left(place, tmp_path):
+    folder = place.home / "config/templates"
+    folder.mkdir(parents=True)
+    (folder / "acme.ini").write_text(VENDOR)
+    for path in (place.home / "config", folder):
+        if place.identity == "unprivileged":
+            os.chown(path, UID, UID)
+    failed = place.run("template", "acme")
+    assert failed.returncode == 1
+    assert "template acme: its vendor cannot be reached (https://vendor.example" in failed.err
+    assert "name acme" not in place.run("templates").err + str(place.run("templates").facts)
+    with tarfile.open(tmp_path / "files.tar", "w") as tar:
+        info = tarfile.TarInfo("bin/acme")
+        info.size, info.mode = 3, 0o755
+        tar.addfile(info, io.BytesIO(b"one"))
+    made = place.run("template", "acme", FAKE_VENDOR=str(tmp_path / "files.tar"))
+    assert made.returncode == 0, made.err
+    assert made.facts["source"] == "tiny, https://vendor.example/install"
+    fsck(made.facts["disk"])
+    shown = subprocess.run(["/sbin/debugfs", "-R", "cat /bin/acme", made.facts["disk"]],
+                           capture_output=True, check=True)
+    assert shown.stdout == b"one"
+    # The first sandbox on it is to try it.
+    assert (place.home / "data/templates/.check-acme").exists()
+    # What is missing in the file is said before anything begins.
+    (folder / "half.ini").write_text(VENDOR.replace("install = ", "# "))
+    assert "needs from, vendor, install" in place.run("template", "half").err
+
+
+@pytest.mark.parametrize("name", ["cursor", "kiro", "docker-agent", "bd"])
+def test_vendors_of_ours_are_named_when_they_cannot_be_reached(tmp_path, name):
+    told = Place(tmp_path / "home", "self").run("template", name)
+    assert told.returncode == 1
+    assert f"template {name}: its vendor cannot be reached (https://" in told.err, told.err

@@ -335,10 +335,11 @@ def test_a_pull_that_was_killed_goes_on_where_it_was(home, registry):
     data = os.urandom(3_000_000)
     image = registry.put(Image([layer("small"), layer("large", data)], packing=""),
                          "killed")
-    large = image.layers[1]["digest"]
+    small, large = (layer["digest"] for layer in image.layers)
     front = slow_front(registry, 1_000_000)
     process = home.start("template", "pull", f"{front.host}/killed")
     assert front.reached.wait(30)
+    wait_until(lambda: small in front.sent)  # they come side by side
     wait_until(lambda: any(path.stat().st_size == 1_000_000 for path in home.partials()))
     kill_hard(process)
     assert home.contents() == [] and home.names() == []
@@ -346,7 +347,6 @@ def test_a_pull_that_was_killed_goes_on_where_it_was(home, registry):
     front.gate.set()
     home("template", "pull", f"{front.host}/killed")
     assert front.sent[large] - before[large] == len(image.blobs[large]) - 1_000_000
-    assert image.layers[0]["digest"] in before
     disk = home.inspect(f"{front.host}/killed")["disk"]
     assert cat(disk, "/large") == data
     fsck(disk)
@@ -391,6 +391,32 @@ def test_a_half_made_disk_is_made_anew(home, registry):
     home("template", "pull", name)
     assert cat(home.inspect(name)["disk"], "/half") == b"whole"
     assert not folder.exists()
+
+
+def test_an_unpacking_that_was_killed_is_done_again(home, registry):
+    """The command goes while its parts become a disk."""
+    files = [entry(f"f{number}", data=b"x" * 3000) for number in range(6000)]
+    registry.put(Image([make_tar(files)], packing=""), "unpacks")
+    name = f"{registry.host}/unpacks"
+    content = home.path / "data/images/content"
+
+    def making():
+        return list(content.glob(".making-*")) if content.exists() else []
+    for _ in range(10):
+        process = home.start("template", "pull", name)
+        wait_until(lambda: making() or process.poll() is not None)
+        kill_hard(process)
+        if home.contents() == [] and home.names() == []:
+            break
+        home("template", "rm", "-f", name)
+    else:
+        pytest.fail("it was never killed in time")
+    assert making()
+    home("template", "pull", name)
+    assert not making()
+    disk = home.inspect(name)["disk"]
+    fsck(disk)
+    assert cat(disk, "/f0") == cat(disk, "/f5999") == b"x" * 3000
 
 
 def test_prune_takes_what_killed_makers_left(home, registry):

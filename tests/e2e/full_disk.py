@@ -66,6 +66,26 @@ def case(bawn):
     assert first == second
     kinds = [event["event"] for event in bawn.events()]
     assert "paused" in kinds and "resumed" in kinds, kinds
+    snapshots(bawn, name)
+
+
+def snapshots(bawn, name):
+    """No room for its memory: it says so, goes on, and leaves nothing behind."""
+    bawn.sh(name, "rm /fill; echo kept > /dev/shm/value; sync; fstrim / 2>/dev/null || true")
+    folder = f"{bawn.folder(name)}/checkpoints"
+    fill(bawn.home, 8 << 20)
+    for words in (("checkpoint", name, "c"), ("stop", name)):
+        done = bawn.raw(*words, timeout=120)
+        assert done.code == 1 and "No space left" in done.err, done
+        wait(lambda: bawn.status(name) == "running", 60, "it goes on")
+        assert bawn.sh(name, "cat /dev/shm/value") == "kept", words
+        assert not os.path.exists(f"{bawn.machine(name)}/suspended")
+        assert not os.path.exists(f"{bawn.machine(name)}/checkpoint")
+        assert [one for one in os.listdir(folder) if one != ".current"] == []
+    os.unlink(f"{bawn.home}/ballast")
+    bawn("stop", name)
+    assert bawn.status(name) == "suspended"
+    assert bawn.sh(name, "cat /dev/shm/value") == "kept"
 
 
 if __name__ == "__main__":

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """The real claude and codex in a guest, against models that stand in for theirs
 
-Both are in one template, made from a file of the user's as anybody could write
-it: the agents' programs come from the npm registry that npm knows here.
+The template and the models are those of agent_world.py; whole loops with them
+are in test_agent_loops.py.
 """
 import base64
 import hashlib
@@ -10,151 +10,115 @@ import http.server
 import io
 import json
 import os
-import secrets
 import subprocess
 import tarfile
 import threading
 
 import pytest
 
-from bawn import ROOT, SOAK, Bawn, children_of, command_of
-from model_stub import Anthropic, Openai
-from net_host import Host
-from test_https import make_certificate
+from agent_loop import COMPLETE, AgentLoop, end_of, turns_of
+from agent_world import KEYS, SIZE
+from bawn import SOAK, children_of, command_of
+from model_stub import Turn
 from test_secrets import memory_holds
 
-ADDRESS = {"api.anthropic.com": "203.0.113.10", "api.openai.com": "203.0.113.11"}
-KEYS = {"claude": "sk-ant-api03-" + secrets.token_hex(40),
-        "codex": "sk-proj-" + secrets.token_hex(60)}
-VARIABLES = {"claude": "ANTHROPIC_API_KEY", "codex": "OPENAI_API_KEY"}
-SIZE = ("-t", "two-agents", "-m", "1G", "--cpus", "2")
 SLOW = pytest.mark.skipif(not SOAK, reason="a minute under emulation: make soak runs it")
 
 
-def template_text():
-    """claude's and codex' own files in one."""
-    folder = os.path.join(os.path.dirname(__file__), "../../data/templates")
-    lines = ["description = both", "builder = npm", "from = base", "needs = 5G"]
-    for agent in ("claude", "codex"):
-        with open(f"{folder}/{agent}.ini", encoding="utf-8") as file:
-            lines += [line for line in file.read().splitlines()
-                      if line.split(" ")[0] in ("npm", "take", "link")]
-    return "\n".join(lines) + "\n"
+@pytest.fixture(scope="module")
+def claude(agent_net, agent_host):
+    loop = AgentLoop(agent_net, agent_host, "claude")
+    yield loop
+    loop.bawn.rm(loop.name)
 
 
 @pytest.fixture(scope="module")
-def host(tmp_path_factory):
-    folder = tmp_path_factory.mktemp("nethost")
-    one = Host(folder)
-    if one.why:
-        pytest.skip(f"no namespaces for a host of its own: {one.why}")
-    one.write("hosts", "127.0.0.1 localhost\n"
-              + "".join(f"{address} {name}\n" for name, address in ADDRESS.items()))
-    one.models = {"claude": Anthropic("echo claude was here > claude.txt && cat claude.txt"),
-                  "codex": Openai("echo codex was here > codex.txt && cat codex.txt")}
-    trusted = ""
-    for (name, address), model in zip(ADDRESS.items(), one.models.values()):
-        one.serve(address, 443, model.speak, make_certificate(folder, name))
-        with open(f"{folder}/{name}.crt", encoding="ascii") as file:
-            trusted += file.read()
-    one.write("authorities", trusted)
-    yield one
-    one.close()
+def codex(agent_net, agent_host):
+    loop = AgentLoop(agent_net, agent_host, "codex")
+    yield loop
+    loop.bawn.rm(loop.name)
 
 
-@pytest.fixture(scope="module")
-def net(session, host):
-    """What runs in the host of its own; the template is made outside it."""
-    if not ROOT:
-        pytest.skip("the template is root's, whom a user namespace does not know")
-    registry = {name: os.environ[name] for name in ("npm_config_registry", "NPM_CONFIG_REGISTRY")
-                if name in os.environ}
-    outside = session.with_env(**registry)
-    folder = f"{session.home}/config/templates"
-    os.makedirs(os.path.dirname(folder), mode=0o700, exist_ok=True)
-    os.makedirs(folder, exist_ok=True)
-    with open(f"{folder}/two-agents.ini", "w", encoding="ascii") as file:
-        file.write(template_text())
-    made = outside.raw("template", "pull", "two-agents", timeout=400)
-    if made.code and "npm registry" in made.err:
-        pytest.skip(f"no npm registry in reach: {made.err[-200:]}")
-    assert made.code == 0, made
-    # the warm image too
-    outside("create", "--name", "t-warm-agents", *SIZE, "shell", ".", timeout=300)
-    outside.rm("t-warm-agents")
-    inside = Bawn(session.home, session.workspace)
-    inside.prefix = host.prefix
-    yield inside
-    outside.rm("t-claude", "t-codex")
-    outside.raw("template", "rm", "-f", "two-agents")
-    os.unlink(f"{folder}/two-agents.ini")
+def run(loop, *args, text="Do what you must.", timeout=170):
+    loop.model.begin()
+    return loop.bawn.raw("run", "--name", loop.name, *SIZE, loop.agent, ".", "--", *args,
+                         input=text, timeout=timeout)
 
 
-def run(net, agent, *args, text="Do what you must.", timeout=170):
-    bawn = net.with_env(**{VARIABLES[agent]: KEYS[agent]})
-    return bawn.raw("run", "--name", f"t-{agent}", *SIZE, agent, ".", "--", *args, input=text,
-                    timeout=timeout)
-
-
-def check_nowhere(net, name, key):
+def check_nowhere(loop):
     """Not in the guest: its memory, its disk, its files; nor in any file of the sandbox."""
+    bawn, name, key = loop.bawn, loop.name, KEYS[loop.agent]
     # those three are told keys of the caller's environment, and no guest is in them
-    for pid in [net.supervisor_pid(name), *children_of(net.supervisor_pid(name))]:
+    for pid in [bawn.supervisor_pid(name), *children_of(bawn.supervisor_pid(name))]:
         if command_of(pid) not in ("bawn-net", "bawn-keys", "bawn-launch"):
             assert not memory_holds(pid, key.encode()), command_of(pid)
-    net("exec", "-u", "root", name, "sync")
-    found = subprocess.run(["grep", "-rlaF", "--devices=skip", key, net.folder(name),
-                            net.workspace], capture_output=True, text=True, check=False)
+    bawn("exec", "-u", "root", name, "sync")
+    found = subprocess.run(["grep", "-rlaF", "--devices=skip", key, bawn.folder(name),
+                            bawn.workspace], capture_output=True, text=True, check=False)
     assert found.stdout == "" and found.returncode == 1, found
     script = (f"grep -rlaF '{key[:16]}'\"{key[16:]}\" --devices=skip /etc /home /root /run /tmp "
               "/var /proc/[0-9]*/environ 2>/dev/null | grep -v '^/proc/self' || true")
-    assert net("exec", "-u", "root", name, "sh", "-c", script, timeout=120).out == ""
+    assert bawn("exec", "-u", "root", name, "sh", "-c", script, timeout=120).out == ""
 
 
-def made_by(net, agent):
-    with open(f"{net.workspace}/{agent}.txt", encoding="ascii") as file:
+def made_by(loop):
+    with open(loop.file(f"{loop.agent}.txt"), encoding="ascii") as file:
         return file.read()
 
 
+def heads_of(loop, path):
+    return [head for head, asked in zip(loop.model.heads, loop.model.paths) if path in asked]
+
+
 @pytest.mark.seconds(600)
-def test_claude_works_and_never_has_the_key(net, host):
+def test_claude_works_and_never_has_the_key(claude):
     """Rows: C3, C4, C6."""
-    model, key = host.models["claude"], KEYS["claude"]
-    done = run(net, "claude", "-p", "--output-format", "stream-json", "--verbose")
+    key = KEYS["claude"]
+    done = run(claude, "-p", "--output-format", "stream-json", "--verbose")
     assert done.code == 0, done
     last = json.loads(done.out.splitlines()[-1])
     assert last["type"] == "result" and last["is_error"] is False, last
     assert last["result"] == "All is done."
-    assert made_by(net, "claude") == "claude was here\n"
-    assert "claude was here" in json.dumps(model.results)
-    asked = [head for head, path in zip(model.heads, model.paths) if "/v1/messages" in path]
+    assert made_by(claude) == "claude was here\n"
+    assert "claude was here" in json.dumps(claude.model.results)
+    asked = heads_of(claude, "/v1/messages")
     assert asked and all(head.get("x-api-key") == key for head in asked)
     assert key not in done.out and "bound to this sandbox" in done.err
-    check_nowhere(net, "t-claude", key)
+    check_nowhere(claude)
     # what it was given, and what it made of it
-    settings = json.loads(net("exec", "t-claude", "sh", "-c", "cat ~/.claude.json").out)
+    settings = json.loads(claude.bawn("exec", claude.name, "sh", "-c", "cat ~/.claude.json").out)
     assert settings["hasCompletedOnboarding"] is True
-    seen = net("exec", "t-claude", "sh", "-c", "cat ~/.claude/CLAUDE.md; env").out
-    assert "t-claude" in seen and "DISABLE_AUTOUPDATER=1" in seen
+    seen = claude.bawn("exec", claude.name, "sh", "-c", "cat ~/.claude/CLAUDE.md; env").out
+    assert claude.name in seen and "DISABLE_AUTOUPDATER=1" in seen
 
 
 @pytest.mark.seconds(600)
-def test_codex_works_and_never_has_the_key(net, host):
+def test_claude_completes_a_loop(claude):
+    """In the sandbox of the case before, with what its own output says of tokens and cost."""
+    done = claude([Turn(f"All.\n{COMPLETE}", claude.change())], "-n", "1", timeout=170)
+    assert done.code == 0 and end_of(done)["status"] == "complete", done
+    turn, = turns_of(done)
+    assert turn["tokens_in"] >= 6 and turn["tokens_out"] >= 4 and turn["cost_usd"] > 0, turn
+    assert turn["actions"] == 1 and len(turn["files"]) == 1, turn
+
+
+@pytest.mark.seconds(600)
+def test_codex_completes_a_loop_and_never_has_the_key(codex):
     """Rows: C3, C4, C6."""
-    model, key = host.models["codex"], KEYS["codex"]
-    done = run(net, "codex", "exec", "--dangerously-bypass-approvals-and-sandbox", "--json",
-               "--skip-git-repo-check", "-m", "stub-model", "-")
-    assert done.code == 0, done
-    items = [json.loads(line).get("item", {}) for line in done.out.splitlines()
-             if line.startswith("{")]
-    assert "All is done." in [item.get("text") for item in items], done
-    assert made_by(net, "codex") == "codex was here\n"
-    assert "codex was here" in json.dumps(model.results)
-    asked = [head for head, path in zip(model.heads, model.paths)
-             if path.startswith("POST /v1/responses")]
+    key = KEYS["codex"]
+    codex.create()
+    done = codex([Turn(COMPLETE, "echo codex was here > codex.txt && cat codex.txt")],
+                 "-n", "1", timeout=170)
+    assert done.code == 0 and end_of(done)["status"] == "complete", done
+    turn, = turns_of(done)
+    assert turn["tokens_in"] >= 6 and turn["tokens_out"] >= 4, turn
+    assert turn["actions"] == 1 and turn["files"] == ["codex.txt"], turn
+    assert made_by(codex) == "codex was here\n"
+    assert "codex was here" in json.dumps(codex.model.results)
+    asked = heads_of(codex, "POST /v1/responses")
     assert asked and all(head.get("authorization") == f"Bearer {key}" for head in asked)
     assert key not in done.out
-    check_nowhere(net, "t-codex", key)
+    check_nowhere(codex)
 
 
 class Npm(http.server.ThreadingHTTPServer):
@@ -273,11 +237,11 @@ def test_own_settings_come_in_by_name(bawn, tmp_path):
 
 @SLOW
 @pytest.mark.seconds(600)
-def test_claude_opens_on_a_terminal_without_dialogs(net, host, screen):
-    bawn = net.with_env(ANTHROPIC_API_KEY=KEYS["claude"])
-    shown = screen(100, 40, of=bawn)
-    words = bawn.prefix(bawn.workspace)
-    shown.start(*words, os.environ["BAWN"], "run", "--name", "t-claude", *SIZE, "claude", ".")
+def test_claude_opens_on_a_terminal_without_dialogs(claude, screen):
+    claude.model.begin()
+    shown = screen(100, 40, of=claude.bawn)
+    words = claude.bawn.prefix(claude.bawn.workspace)
+    shown.start(*words, os.environ["BAWN"], "run", "--name", claude.name, *SIZE, "claude", ".")
     shown.see(r"bypass permissions on", 180)
     shown.type("Do what you must.")
     shown.see(r"All is done\.", 120)
@@ -289,15 +253,15 @@ def test_claude_opens_on_a_terminal_without_dialogs(net, host, screen):
 
 @SLOW
 @pytest.mark.seconds(600)
-def test_claude_goes_on_where_it_was(net, host):
-    done = run(net, "claude", "--continue", "-p", "--output-format", "json", text="And now?")
+def test_claude_goes_on_where_it_was(claude):
+    done = run(claude, "--continue", "-p", "--output-format", "json", text="And now?")
     assert done.code == 0 and json.loads(done.out)["is_error"] is False, done
 
 
 @SLOW
 @pytest.mark.seconds(900)
 @pytest.mark.parametrize("agent", ["copilot", "gemini", "opencode"])
-def test_other_agents_have_templates(session, net, agent):
+def test_other_agents_have_templates(session, agent_net, agent):
     """No model stands in for theirs here; they start and say their version."""
     name = f"t-{agent}"
     done = session.raw("run", "--name", name, "-m", "2G", agent, ".", "--", "--version",

@@ -8,11 +8,11 @@ import tarfile
 
 import pytest
 
-from bawn import SOAK
+from bawn import SOAK, wait
 
 sys.path.insert(0, os.path.join(os.path.dirname(__file__), "..", "lib"))
 
-from images import Image, RealRegistry, entry, make_tar, need  # noqa: E402
+from images import Counted, Image, RealRegistry, entry, make_tar, need  # noqa: E402
 
 SLOW = pytest.mark.skipif(not SOAK, reason="20 to 100 s under emulation: make soak runs it")
 TOOLS = ("sh", "cat", "echo", "httpd", "id", "ls", "sleep", "wget")
@@ -161,3 +161,36 @@ def test_containers_outlive_a_stop_and_a_broken_setting_is_told(bawn, docker_box
     while again.code != 0 and "/var/log/dockerd.log" in again.err:
         again = docker(bawn, docker_box, "ps", "-a")
     assert "kept" in again.out, again
+
+
+@SLOW
+@pytest.mark.seconds(600)
+def test_the_second_sandbox_gets_layers_from_the_host(bawn, docker_box, registry):
+    """Also once the sandbox was powered off: it asks its gate anew."""
+    door = Counted(registry.port)
+    name = f"localhost:{door.port}/small"
+    other = "t-" + secrets.token_hex(4)
+    store = pathlib.Path(bawn.home, "cache/layers")
+    bawn("prune")
+    bawn("create", "--name", other, "-t", "base", "-m", "1536M", "shell", ".", timeout=300)
+    try:
+        for box in (docker_box, other):
+            bawn("policy", "allow", box, f"localhost:{door.port}")
+        assert docker(bawn, docker_box, "pull", name).code == 0
+        first = door.sent
+        wait(lambda: len(list(store.iterdir())) == 2)  # the layer and the configuration
+        kept = sum(file.stat().st_size for file in store.iterdir())
+        assert first > kept > 500 * 1000
+        pulled = docker(bawn, other, "pull", name)
+        assert pulled.code == 0 and "Downloaded newer image" in pulled.out, pulled
+        # The manifest, and heads: no byte of what the image is made of.
+        assert door.sent - first < 16384 < kept
+        assert docker(bawn, other, "run", "--rm", name, "echo", "runs").out == "runs\n"
+        assert "from the host's cache of layers" in bawn("policy", "log", other).out
+        dry = bawn("prune", "--dry-run").out
+        assert "cached layers of images" in dry, dry
+        bawn("prune")
+        assert not list(store.iterdir())
+    finally:
+        bawn.raw("rm", "-f", other)
+        door.close()

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Requests inside TLS, decided by the gate: real clients, without any flag"""
+import glob
 import os
 import secrets
 import ssl
@@ -7,7 +8,7 @@ import subprocess
 
 import pytest
 
-from bawn import ROOT, Bawn
+from bawn import ROOT, SOAK, Bawn
 from net_host import Host, http, read_head
 from test_network import logged, rules
 
@@ -16,6 +17,7 @@ HOSTS = f"""127.0.0.1 localhost
 {GOOD} good.test
 {OTHER} bad.test self.test
 """
+SLOW = pytest.mark.skipif(not SOAK, reason="20 to 100 s under emulation: make soak runs it")
 COMMIT = "0123456789012345678901234567890123456789"
 
 
@@ -125,6 +127,88 @@ def test_clients_trust_the_gate_without_a_flag(net, base, client):
     rules(net, base, "allow GET good.test/open/**\n")
     assert net("exec", base, "sh", "-c", CLIENTS[client]).out == \
         "inside TLS good.test /open/a\n"
+
+
+FETCH = """
+public class Fetch {
+    public static void main(String[] words) throws Exception {
+        var stream = new java.net.URL(words[0]).openStream();
+        System.out.write(stream.readAllBytes());
+        System.out.flush();
+    }
+}
+"""
+
+
+def find_jdk():
+    """A folder of the host with a JDK that reads the system's list; None: there is none."""
+    for folder in sorted(glob.glob("/usr/lib/jvm/*/lib/security/cacerts")):
+        folder = folder[:-len("/lib/security/cacerts")]
+        if os.path.exists(f"{folder}/bin/javac") and not os.path.islink(folder):
+            return folder
+    return None
+
+
+@SLOW
+@pytest.mark.seconds(900)
+def test_java_trusts_the_gate(session, net):
+    """The host's JDK, shared with a sandbox that has none; no word about it on stderr."""
+    jdk = find_jdk()
+    if not jdk:
+        pytest.skip("no JDK here to share with a sandbox")
+    with open(f"{session.workspace}/Fetch.java", "w", encoding="ascii") as file:
+        file.write(FETCH)
+    subprocess.run([f"{jdk}/bin/javac", f"{session.workspace}/Fetch.java"], check=True)
+    name = "t-" + secrets.token_hex(4)
+    # Debian's has its settings in /etc.
+    folders = [jdk, *glob.glob("/etc/java-*-openjdk")]
+    options = ["-t", "base", "-m", "2G", *(word for folder in folders
+                                           for word in ("-v", f"{folder}:{folder}:ro"))]
+    net("create", "--name", name, *options, "shell", ".", timeout=300)
+    try:
+        rules(net, name, "allow GET good.test/open/**\n")
+        told = net.raw("exec", name, f"{jdk}/bin/java", "-XX:TieredStopAtLevel=1", "-cp", ".",
+                       "Fetch", "https://good.test/open/a", timeout=600)
+        assert not told.err, told.err
+        assert told.out == "inside TLS good.test /open/a\n"
+    finally:
+        net.rm(name)
+        for path in glob.glob(f"{session.workspace}/Fetch.*"):
+            os.unlink(path)
+
+
+# A container with the sandbox's programs, and of /etc what it brings itself.
+IMAGE = """
+mkdir -p /tmp/i/etc/ssl/certs /tmp/i/usr && cd /tmp/i &&
+for name in bin lib lib64; do test -L $name || ln -s usr/$name $name; done &&
+{ tar -c bin lib lib64 usr | docker import - bare &&
+  echo 'of the image' >etc/ssl/certs/ca-certificates.crt &&
+  tar -c . | docker import - listed; } >/dev/null
+"""
+RUN = "docker run --rm -v /usr:/usr:ro"
+
+
+@SLOW
+@pytest.mark.seconds(900)
+def test_containers_trust_the_gate_without_a_flag(net, base):
+    def sh(script):
+        return net.raw("exec", base, "bash", "-c", script, timeout=400)
+    fetch = "curl -sS --max-time 60 https://good.test/open/a"
+    rules(net, base, "allow GET good.test/open/**\n")
+    made = sh(IMAGE)
+    assert made.code == 0, made
+    for image in ("bare", "listed"):
+        told = sh(f"{RUN} {image} {fetch}")
+        assert told.out == "inside TLS good.test /open/a\n", told
+    # The image's own list is part of it; what the container sets itself stays.
+    told = sh(f"{RUN} -e PIP_CERT=/x listed bash -c 'head -n 1 $SSL_CERT_FILE; echo $PIP_CERT; "
+              "tail -n 1 $NODE_EXTRA_CA_CERTS; cat /etc/ssl/certs/ca-certificates.crt'")
+    assert told.out == "of the image\n/x\n-----END CERTIFICATE-----\nof the image\n", told
+    # A process that comes later; and nothing of it would be in an image made from this.
+    told = sh(f"docker run -d --name later -v /usr:/usr:ro bare sleep 1000 >/dev/null && "
+              f"docker exec later {fetch}; docker diff later; docker rm -f later >/dev/null")
+    assert told.out.splitlines()[0] == "inside TLS good.test /open/a", told
+    assert "bawn" not in told.out, told
 
 
 @pytest.mark.seconds(400)

@@ -12,7 +12,7 @@ import subprocess
 
 import pytest
 
-from bawn import BAWN, SMALL, START_SECONDS, wait
+from bawn import BAWN, SMALL, SOAK, START_SECONDS, wait
 
 COMPLETE = "echo '<promise>COMPLETE</promise>'"
 
@@ -90,7 +90,7 @@ def test_a_promise_completes_it_on_the_last_iteration(project):
     with open(project.file(".ralph/ralph-history.json"), encoding="utf-8") as file:
         assert len(json.load(file)["iterations"]) == 2
     report = project.bawn("loop", "report", project.path).out
-    assert "changed: f2" in report and "Result: complete" in report
+    assert "- f2\n" in report and "Result: complete" in report
     assert "<svg" in project.bawn("loop", "report", "--html", project.path).out
 
 
@@ -134,7 +134,7 @@ def test_open_tasks_and_a_failing_check_refuse_completion(project):
     refused = [(event["why"], event.get("open")) for event in done.events
                if event["event"] == "refused"]
     assert refused == [("tasks", 1), ("verify", None)], done
-    assert "1 of the tasks are open, first A-1: the first" in project.read("second")
+    assert "1 of the tasks is open, first A-1: the first" in project.read("second")
     assert "code 1. It said:\nit is\n" in project.read("third")
     assert "- [x] A-1: the first" in project.read(".ralph/ralph-tasks.md")
     assert "[x] A-1" in bawn("loop", "--status", "--tasks", project.path).out
@@ -204,6 +204,33 @@ def test_interrupts_end_the_iteration_or_all(project):
         process.communicate()
 
 
+def test_a_terminal_shows_what_goes_on(project, screen):
+    """Also a narrow one; Ctrl-C once lets the iteration end, twice stops it."""
+    agent = f"agent-{secrets.token_hex(4)}.sh"
+    put(project.file(agent), """cat > prompt.txt; echo reads the code
+        while [ ! -e end3 ]; do sleep 0.1; done; date > f\n""")
+    project.bawn("loop", "--add-task", "A-1: the first", project.path)
+    words = ("loop", "--agent-command", f"sh {agent}", "-p", "x", project.path)
+    shown = screen(100, 20, of=project.bawn).bawn(*words)
+    shown.see(r"^iteration 1/30: A-1: the first$")
+    shown.see(r"^1/30  \d+s  0 tokens  0\.00 USD  0 blocked  A-1: the first  reads the code$")
+    shown.resize(40, 20)
+    shown.see(r"^1/30  \d+s  reads the code$")
+    shown.keys("C-c")
+    shown.see(r"stops after this iteration; Ctrl-C")
+    put(project.file("end3"), "")
+    assert shown.exit_code() == 130
+    assert "reads the code" not in shown.text() and "interrupted after 1 iter" in shown.text()
+    os.unlink(project.file("end3"))
+    shown = screen(100, 20, of=project.bawn).bawn(*words)
+    shown.see(r"reads the code$")
+    shown.keys("C-c")
+    shown.see(r"stops after this iteration; Ctrl-C again stops now")
+    shown.keys("C-c")
+    assert shown.exit_code() == 130 and "interrupted after 0 iterations" in shown.text()
+    project.clear()
+
+
 def test_forged_files_of_the_workspace_decide_nothing(project):
     """The guest writes a state, a link for the tasks, and a link for .ralph."""
     project.loop("true", "--once")
@@ -263,15 +290,88 @@ def test_many_iterations_leave_the_folder_served(project):
     assert project.bawn.exec(project.name, "cat", project.file("many15")).out
 
 
+class Helpers:
+    """A project with what `init` writes, and an agent of the user's that is a script."""
+
+    def __init__(self, session, folder, agent):
+        self.bawn, self.agent = session, agent
+        self.path = f"{folder}/My App"
+        self.table = f"{session.home}/config/agents.d/{agent}.json"
+        put(self.table, json.dumps({"agents": [{
+            "name": agent, "template": "tiny", "interactive": ["sh"],
+            "once": ["sh", "agent.sh"], "output": "text", "variables": [], "environment": {}}]}))
+        put(f"{self.path}/.agent/PROMPT.md", "do it\n")
+        for name in ("bawn", "ralph"):
+            os.makedirs(f"{folder}/bin", exist_ok=True)
+            os.symlink(BAWN, f"{folder}/bin/{name}")
+        self.env = {**session.env, "PATH": f"{folder}/bin:{session.env['PATH']}",
+                    "SANDBOX_OPTIONS": "-m 256M --cpus 1"}
+        session("init", self.path)
+        self.name = session("loop", "--print-name", agent, self.path).out.strip()
+
+    def run(self, *words, timeout=150):
+        return subprocess.run(words, cwd=self.path, env=self.env, timeout=timeout,
+                              stdin=subprocess.DEVNULL, capture_output=True, text=True, check=False)
+
+    def close(self):
+        self.bawn.rm(self.name)
+        os.unlink(self.table)
+
+
+@pytest.fixture
+def helpers(session, tmp_path):
+    made = Helpers(session, tmp_path, f"mine{secrets.token_hex(2)}")
+    yield made
+    made.close()
+
+
 def test_init_writes_scripts_and_keeps_what_is_there(session, tmp_path):
     put(f"{tmp_path}/ralph.sh", "mine")
     said = session("init", tmp_path).out
     assert "ralph.sh is there already\n" in said and ".sandbox/sandbox-ralph.sh\n" in said
-    for name in ("sandbox-ralph.sh", "network-policy.sh"):
-        assert os.access(f"{tmp_path}/.sandbox/{name}", os.X_OK)
-        subprocess.run(["sh", "-n", f"{tmp_path}/.sandbox/{name}"], check=True)
     with open(f"{tmp_path}/ralph.sh", encoding="utf-8") as file:
         assert file.read() == "mine"
+
+
+def test_the_scripts_of_init_do_what_they_say(helpers):
+    """As they are written: the agent's own template, for nothing is added to it."""
+    put(f"{helpers.path}/agent.sh",
+        f"cat > prompt.txt; date > f$RALPH_ITERATION; [ -e f2 ] && {COMPLETE}; true\n")
+    done = helpers.run(".sandbox/sandbox-ralph.sh", ".", "5", helpers.agent)
+    assert done.returncode == 0 and "complete after 2 iterations" in done.stdout, done
+    assert f"watch it:  bawn loop --status {helpers.agent} .\n" in done.stdout
+    assert "template:" not in done.stdout
+    bawn, name = helpers.bawn, helpers.name
+    assert bawn.status(name) in ("stopped", "suspended")
+    assert bawn.raw("policy", "check", name, "https://api.anthropic.com/").code == 0
+    assert bawn.raw("policy", "check", name, "https://pypi.org/").code == 1
+    # the same sandbox once more, by the other script, up to the cap
+    put(f"{helpers.path}/agent.sh", "cat > prompt.txt; date > g\n")
+    done = helpers.run("./ralph.sh", "--agent", helpers.agent, "-n", "1")
+    assert done.returncode == 1 and "iteration 1/1\n" in done.stdout, done
+    assert helpers.run(".sandbox/network-policy.sh").returncode == 2
+
+
+@pytest.mark.skipif(not SOAK, reason="builds an image under emulation: make soak runs it")
+@pytest.mark.seconds(1500)
+def test_sandbox_ralph_builds_its_template_once(helpers):
+    """And again when the Dockerfile has changed."""
+    put(f"{helpers.path}/agent.sh", f"cat > prompt.txt; cp /made made.txt; {COMPLETE}\n")
+    for text, builds in (("one", True), ("one", False), ("two", True)):
+        put(f"{helpers.path}/.sandbox/Dockerfile", f"FROM tiny\nRUN echo {text} > /made\n")
+        done = helpers.run(".sandbox/sandbox-ralph.sh", ".", "2", helpers.agent, timeout=700)
+        assert done.returncode == 0, done
+        assert ("is built from" in done.stdout) == builds, done
+    # the sandbox that is there stays as it was made, and one line says so
+    assert "was made from another template" in done.stdout, done
+    with open(f"{helpers.path}/made.txt", encoding="utf-8") as file:
+        assert file.read() == "one\n"
+    helpers.bawn.rm("template-builder")
+    built = [row["name"] for row in helpers.bawn("template", "ls", "--json").json
+             if row["name"].startswith("sandbox-ralph")]
+    helpers.bawn.rm(helpers.name)
+    assert len(built) == 2
+    helpers.bawn("template", "rm", "-f", *built)
 
 
 def test_the_sandbox_of_a_loop_is_its_own(session, tmp_path):

@@ -263,8 +263,7 @@ def test_commands_tell_secrets_and_sandboxes_keep_theirs(session, net, base, hos
     other = make(session, net)
     try:
         net("secret", "set", "testy", "--sandbox", other, "--command", f"printf {KEY}; echo >&2 no")
-        net("stop", "--power-off", other)
-        net("exec", other, "true", timeout=120)
+        # It runs, and had no such secret: at once.
         rules(net, other, "allow good.test\n")
         host.seen.clear()
         assert "*" * len(KEY) in ask(net, other)

@@ -9,6 +9,7 @@ import os
 import random
 import secrets
 import signal
+import socket
 import threading
 import time
 
@@ -17,8 +18,9 @@ import pytest
 from bawn import SOAK, START_SECONDS, alive, kill, wait
 
 VALUE = "/dev/shm/value"
-CYCLES = 300 if SOAK else 8
-OPERATIONS = 200 if SOAK else 14
+# Both suites run these: 40 operations and 30 cycles together.
+CYCLES = 300 if SOAK else 15
+OPERATIONS = 200 if SOAK else 20
 
 
 def remember(bawn, name, value=None):
@@ -238,12 +240,21 @@ def test_restore_takes_the_folder_back_when_asked(bawn, tmp_path):
     assert bawn.sh(name, f"cat {project}/kept") == "first"
 
 
+HOST_KEY = "/etc/ssh/ssh_host_ed25519_key"
+# The template has no sshd: a key, and a program that makes one as ssh-keygen would.
+KEYGEN = f"""mkdir -p /etc/ssh /usr/bin
+echo 'cat /proc/sys/kernel/random/uuid > "$7.new" && mv "$7.new" "$7"' > /tmp/make
+{{ echo '#!/bin/sh'; cat /tmp/make; }} > /usr/bin/ssh-keygen; chmod 755 /usr/bin/ssh-keygen
+ssh-keygen -q -N '' -t ed25519 -f {HOST_KEY}; test -s {HOST_KEY}"""
+
+
 @pytest.mark.both
 def test_forks_differ_and_outlive_their_parent(bawn):
     parent = bawn.create("--workspace-mode", "overlay")
     value = remember(bawn, parent)
     bawn.sh(parent, "echo common > /root/note; sync")
     bawn.sh(parent, f"echo upper > {bawn.workspace}/of-the-guest")
+    bawn.sh(parent, KEYGEN)
     names = bawn("fork", parent, "-n", "2", timeout=START_SECONDS).out.split()
     assert names == [f"{parent}-1", f"{parent}-2"]
     facts = "hostname; cat /etc/machine-id; cat /proc/sys/kernel/random/uuid"
@@ -251,6 +262,9 @@ def test_forks_differ_and_outlive_their_parent(bawn):
     for column in range(3):
         assert len({fact[column] for fact in seen}) == 3, seen
     assert [fact[0] for fact in seen] == [parent, *names]
+    keys = [wait(lambda name=name: bawn.sh(name, f"cat {HOST_KEY} 2>/dev/null || true"))
+            for name in (parent, *names)]
+    assert len(set(keys)) == 3, keys
     for name in names:
         assert recall(bawn, name) == value
         assert abs(float(bawn.sh(name, "date +%s")) - time.time()) < 3
@@ -310,13 +324,13 @@ class Model:
     def __init__(self, bawn, box, choose):
         self.bawn, self.box, self.choose = bawn, box, choose
         self.memory, self.disk, self.kept = "none", "none", {}
-        self.forks = []
+        self.forks, self.done = [], []
         self.write()
 
     def write(self):
-        self.memory = remember(self.bawn, self.box)
-        self.disk = secrets.token_hex(8)
-        self.bawn.sh(self.box, f"echo {self.disk} > /root/value; sync")
+        self.memory, self.disk = secrets.token_hex(16), secrets.token_hex(8)
+        self.bawn.sh(self.box, f"echo {self.memory} > {VALUE}; echo {self.disk} > /root/value; "
+                               "sync", timeout=START_SECONDS)
 
     def suspend(self):
         self.bawn("stop", self.box, timeout=120)
@@ -350,13 +364,15 @@ class Model:
             self.forks.append((name, *self.kept[label]))
 
     def look(self, name, memory, disk):
-        assert recall(self.bawn, name) == memory
-        assert self.bawn.sh(name, "cat /root/value") == disk
+        seen = self.bawn.sh(name, f"cat {VALUE} 2>/dev/null || echo none; cat /root/value",
+                            timeout=START_SECONDS)
+        assert seen == f"{memory}\n{disk}", (name, self.done)
 
     def check(self):
         self.look(self.box, self.memory, self.disk)
 
 
+@pytest.mark.both
 @pytest.mark.seconds(3600 if SOAK else 240)
 def test_random_operations_do_what_a_model_says(bawn, box):
     seed = int(os.environ.get("BAWN_TEST_SEED", secrets.randbelow(1 << 32)))
@@ -365,19 +381,20 @@ def test_random_operations_do_what_a_model_says(bawn, box):
     model = Model(bawn, box, dice.choice)
     steps = [model.write, model.suspend, model.checkpoint, model.restore, model.fork, model.kill,
              model.suspend, model.checkpoint, model.restore]
-    done = []
     for _ in range(OPERATIONS):
         step = dice.choice(steps)
-        done.append(step.__name__)
+        begin = time.monotonic()
         step()
-        if dice.random() < 0.6 or step == model.kill:
+        model.done.append(f"{step.__name__} {time.monotonic() - begin:.1f}")
+        if dice.random() < 0.4:
             model.check()
     model.check()
     for fork in model.forks:
         model.look(*fork)
-    print(" ".join(done))
+    print(", ".join(model.done))
 
 
+@pytest.mark.both
 @pytest.mark.seconds(3600 if SOAK else 240)
 def test_cycles_leave_nothing_behind(lone):
     name = lone.create()
@@ -398,10 +415,41 @@ def test_cycles_leave_nothing_behind(lone):
     assert grown < size + (64 << 20), (size, grown)
 
 
+class Visitor:
+    """Says a word through a published port now and then, and counts the answers."""
+
+    def __init__(self, port):
+        self.port, self.answers, self.enough = port, 0, threading.Event()
+        self.thread = threading.Thread(target=self.run, daemon=True)
+        self.thread.start()
+
+    def run(self):
+        while not self.enough.wait(0.2):
+            try:
+                with socket.create_connection(("127.0.0.1", self.port), 5) as one:
+                    while not self.enough.wait(0.4):
+                        one.sendall(b"word")
+                        if not one.recv(100):
+                            break
+                        self.answers += 1
+            except OSError:
+                pass  # the server is not there yet
+
+    def stop(self):
+        self.enough.set()
+        self.thread.join(20)
+        return self.answers
+
+
 def test_an_idle_sandbox_is_suspended_and_a_busy_one_is_not(bawn):
     busy, idle = bawn.create("--idle", "2s"), bawn.create("--idle", "2s")
+    visited = bawn.create("--idle", "2s", "-p", "7000")
+    bawn("exec", "-d", "-u", "root", visited, "sh", "-c", "while :; do nc -l -p 7000 -e cat; done")
+    visitor = Visitor(bawn.inspect(visited)["ports"][0]["host"])
     bawn("exec", "-d", "-u", "root", busy, "sh", "-c", "while :; do :; done")
     value = remember(bawn, idle)
     wait(lambda: bawn.status(idle) == "suspended", 60, "it is suspended")
     assert bawn.status(busy) == "running"
     assert recall(bawn, idle) == value
+    assert bawn.status(visited) == "running" and visitor.stop() > 3
+    wait(lambda: bawn.status(visited) == "suspended", 60, "nobody uses its port any more")

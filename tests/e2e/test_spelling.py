@@ -78,3 +78,12 @@ def test_sbx_has_its_verbs(sbx):
     assert (code, out) == (0, "")
     assert sbx("cp", "--help")[1].startswith("usage: sbx cp ")
     assert sbx("inspect", "x")[0] == 2
+
+
+def test_ralph_is_one_command(lone, tmp_path):
+    os.symlink(BAWN, tmp_path / "ralph")
+    ralph = Spelled(lone, [str(tmp_path / "ralph")])
+    code, out, _ = ralph("--help")
+    assert code == 0 and out.startswith("usage: ralph [OPTIONS] [PROMPT] [N]"), out
+    code, _, err = ralph("--status")
+    assert code == 125 and "no loop has run" in err

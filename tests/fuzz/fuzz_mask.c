@@ -13,7 +13,7 @@
 #define VALUE "sk-a/b"
 
 static size_t pass(const struct mask_forms *forms, const uint8_t *data,
-		   size_t size, size_t piece, uint8_t *out)
+		   size_t size, size_t piece, uint8_t *out, bool pauses)
 {
 	struct mask mask;
 	size_t at = 0;
@@ -24,6 +24,9 @@ static size_t pass(const struct mask_forms *forms, const uint8_t *data,
 		size_t n = size - i < piece ? size - i : piece;
 
 		at += mask_feed(&mask, data + i, n, out + at);
+		if (pauses)
+			at += mask_pause(&mask, out + at);
+		FUZZ_CHECK(!pauses || at == i + n);
 	}
 	at += mask_end(&mask, out + at);
 	mask_release(&mask);
@@ -45,10 +48,12 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	FUZZ_CHECK(forms);
 	whole = xmalloc(size + 1);
 	pieces = xmalloc(size + 1);
-	FUZZ_CHECK(pass(forms, data, size, size, whole) == size);
-	FUZZ_CHECK(pass(forms, data, size, piece, pieces) == size);
+	FUZZ_CHECK(pass(forms, data, size, size, whole, false) == size);
+	FUZZ_CHECK(pass(forms, data, size, piece, pieces, false) == size);
 	FUZZ_CHECK(memcmp(whole, pieces, size) == 0);
 	FUZZ_CHECK(!memmem(whole, size, VALUE, strlen(VALUE)));
+	FUZZ_CHECK(pass(forms, data, size, piece, pieces, true) == size);
+	FUZZ_CHECK(!memmem(pieces, size, VALUE, strlen(VALUE)));
 	free(whole);
 	free(pieces);
 	mask_forms_free(forms);

@@ -15,6 +15,7 @@ import shutil
 import socket
 import subprocess
 import tarfile
+import threading
 import time
 import urllib.error
 import urllib.request
@@ -182,6 +183,39 @@ class RealRegistry:
         self.process.kill()
         self.process.wait()
         self.log.close()
+
+
+class Counted:
+    """A port before a registry that counts what it sends."""
+
+    def __init__(self, port):
+        self.target, self.sent = port, 0
+        self.listener = socket.create_server(("127.0.0.1", 0))
+        self.port = self.listener.getsockname()[1]
+        threading.Thread(target=self.accept, daemon=True).start()
+
+    def accept(self):
+        while True:
+            try:
+                client = self.listener.accept()[0]
+            except OSError:
+                return
+            server = socket.create_connection(("localhost", self.target))
+            for pair in ((client, server, False), (server, client, True)):
+                threading.Thread(target=self.move, args=pair, daemon=True).start()
+
+    def move(self, source, to, counted):
+        try:
+            while (data := source.recv(65536)):
+                self.sent += len(data) if counted else 0
+                to.sendall(data)
+            to.shutdown(socket.SHUT_WR)
+        except OSError:
+            pass
+
+    def close(self):
+        self.listener.shutdown(socket.SHUT_RDWR)
+        self.listener.close()
 
 
 class Starter:

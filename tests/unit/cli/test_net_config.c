@@ -119,7 +119,7 @@ static void a_hook_is_a_program_that_only_its_owner_can_write(void)
 
 	REQUIRE(net);
 	CHECK(json_is_null(json_object_get(net, "hook")));
-	CHECK(json_object_size(net) == 9);
+	CHECK(json_object_size(net) == 10);
 	CHECK(json_is_null(json_object_get(net, "ssh_agent")));
 	json_decref(net);
 	REQUIRE(fileio_mkdirs(folder, 0700, &err) == 0);

@@ -138,6 +138,59 @@ static void variables_name_both_files(void)
 	CHECK(alone && bundle);
 }
 
+#define PEM(text) \
+	"-----BEGIN CERTIFICATE-----\n" text "\n-----END CERTIFICATE-----\n"
+#define JAVA "/etc/ssl/certs/java/cacerts"
+
+/* How many certificates it has, and the last of them. */
+static bool is_java_list(const char *path, uint8_t count, const char *last)
+{
+	AUTO_BUFFER struct buffer list = BUFFER_INIT(1 << 20);
+	size_t end;
+
+	if (fileio_read(AT_FDCWD, full(path), &list, &err) < 0 || list.len < 40)
+		return false;
+	end = list.len - 20;
+	return list.data[11] == count &&
+	       !memcmp(list.data + end - strlen(last), last, strlen(last));
+}
+
+static void java_is_led_to_a_list_of_its_own(void)
+{
+	char target[64] = "";
+
+	put(BUNDLE, PEM("Zmlyc3Q="));
+	trust_java_prepare(root);
+	trust_install(root, PEM("b3Vycw=="));
+	CHECK(is_java_list(TRUST_JAVA_FILE, 2, "ours"));
+	CHECK(readlink(full(JAVA), target, sizeof(target) - 1) > 0 &&
+	      !strcmp(target, TRUST_JAVA_FILE));
+	/* The next one takes its place; so it does after another boot. */
+	trust_install(root, PEM("bmV3ZXI="));
+	CHECK(is_java_list(TRUST_JAVA_FILE, 2, "newer"));
+	CHECK(!unlink(full(TRUST_JAVA_FILE)));
+	trust_java_prepare(root);
+	trust_install(root, PEM("b3Vycw=="));
+	CHECK(is_java_list(TRUST_JAVA_FILE, 2, "ours"));
+}
+
+static void a_list_that_java_has_is_added_to(void)
+{
+	AUTO_BUFFER struct buffer list = BUFFER_INIT(1 << 20);
+
+	CHECK(!fileio_read(AT_FDCWD, full(TRUST_JAVA_FILE), &list, &err));
+	CHECK(!unlink(full(JAVA)));
+	CHECK(!fileio_replace(AT_FDCWD, full(JAVA), list.data, list.len, 0644,
+			      0, &err));
+	trust_install(root, PEM("bmV3ZXI="));
+	trust_install(root, PEM("bmV3ZXI="));
+	CHECK(is_java_list(JAVA, 2, "newer"));
+	/* What is no such list stays what it is. */
+	put(JAVA, "another form");
+	trust_install(root, PEM("bmV3ZXI="));
+	CHECK(is(JAVA, "another form"));
+}
+
 int main(void)
 {
 	if (!mkdtemp(root))
@@ -153,6 +206,8 @@ int main(void)
 	RUN(a_link_is_followed_and_a_pipe_is_not_waited_for);
 	RUN(a_template_without_a_bundle_gets_one);
 	RUN(variables_name_both_files);
+	RUN(java_is_led_to_a_list_of_its_own);
+	RUN(a_list_that_java_has_is_added_to);
 	fileio_remove_tree(AT_FDCWD, root, &err);
 	return DONE();
 }

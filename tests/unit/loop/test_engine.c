@@ -284,7 +284,7 @@ static void complete_is_refused_while_a_task_is_open(void)
 	fresh();
 	CHECK(run(&script, 9) == RUN_COMPLETE);
 	CHECK(state.iteration == 3);
-	CHECK(strstr(script.last_prompt, "1 of the tasks are open"));
+	CHECK(strstr(script.last_prompt, "1 of the tasks is open"));
 }
 
 static void a_done_task_is_marked(void)

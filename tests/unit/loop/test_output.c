@@ -66,6 +66,67 @@ static void success_that_is_an_error_is_one(void)
 	CHECK(!out.message.len);
 }
 
+static void the_status_of_an_error_is_read(void)
+{
+	feed(OUTPUT_CLAUDE,
+	     "{\"type\":\"system\",\"subtype\":\"api_retry\",\"attempt\":1,"
+	     "\"error_status\":429,\"error\":\"rate_limit\"}\n"
+	     "{\"type\":\"result\",\"subtype\":\"success\",\"is_error\":true,"
+	     "\"api_error_status\":429,\"result\":\"Request rejected\"}\n",
+	     "");
+	CHECK(out.failed && out.status == 429);
+	CHECK(!strcmp(out.action, "API error 429 (rate_limit), tries again"));
+	feed(OUTPUT_CLAUDE,
+	     "{\"type\":\"result\",\"is_error\":true,\"api_error_status\":"
+	     "null,\"result\":\"no\"}\n",
+	     "");
+	CHECK(out.failed && out.status == 0);
+	feed(OUTPUT_COPILOT,
+	     "{\"type\":\"session.error\",\"data\":{\"errorType\":"
+	     "\"authentication\",\"message\":\"Check your key\","
+	     "\"statusCode\":401}}\n{\"type\":\"result\",\"exitCode\":1}\n",
+	     "");
+	CHECK(out.failed && out.ended && out.status == 401);
+	feed(OUTPUT_COPILOT,
+	     "{\"type\":\"session.error\",\"data\":{\"statusCode\":-1}}\n"
+	     "{\"type\":\"result\",\"exitCode\":0}\n",
+	     "");
+	CHECK(!out.failed && out.ended && out.status == 0);
+	feed(OUTPUT_OPENCODE,
+	     "{\"type\":\"error\",\"error\":{\"name\":\"APIError\",\"data\":{"
+	     "\"message\":\"no\",\"statusCode\":429}}}\n",
+	     "");
+	CHECK(out.failed && out.status == 429 && !strcmp(out.error, "no"));
+}
+
+/* Events of one message repeat its tokens; the result counts once more. */
+static void tokens_are_counted_as_they_come(void)
+{
+#define SAID(id)                                                             \
+	"{\"type\":\"assistant\",\"message\":{\"id\":\"" id "\",\"usage\":{" \
+	"\"input_tokens\":3,\"output_tokens\":2},\"content\":[]}}\n"
+	feed(OUTPUT_CLAUDE, SAID("a") SAID("a") SAID("b"), "");
+	CHECK(out.tokens_in == 6 && out.tokens_out == 4);
+	feed(OUTPUT_CLAUDE,
+	     SAID("a") SAID("b") "{\"type\":\"result\",\"usage\":{"
+				 "\"input_tokens\":7,\"output_tokens\":8}}\n",
+	     "");
+	CHECK(out.tokens_in == 7 && out.tokens_out == 8);
+#undef SAID
+}
+
+static void codex_without_a_network_is_seen(void)
+{
+	feed(OUTPUT_CODEX,
+	     "{\"type\":\"item.completed\",\"item\":{\"type\":\"error\","
+	     "\"message\":\"Model metadata not found\"}}\n"
+	     "{\"type\":\"error\",\"message\":\"Reconnecting... waiting for "
+	     "network (Connection failed: error sending request)\"}\n",
+	     "");
+	CHECK(out.failed && !out.ended);
+	CHECK(!strncmp(out.action, "Reconnecting... waiting", 23));
+}
+
 static void codex_is_read(void)
 {
 	feed(OUTPUT_CODEX,
@@ -129,10 +190,12 @@ static void copilot_and_opencode_are_read(void)
 	     "\"input\":{\"command\":\"w\"}}}}\n"
 	     "{\"type\":\"text\",\"part\":{\"text\":\"fin\"}}\n"
 	     "{\"type\":\"step_finish\",\"part\":{\"cost\":0.5,\"tokens\":{"
-	     "\"input\":1,\"output\":2}}}\n",
+	     "\"input\":1,\"output\":2,\"cache\":{\"read\":4,\"write\":"
+	     "8}}}}\n",
 	     "");
 	CHECK(!strcmp(message(), "fin") && out.cost_micros == 500000);
 	CHECK(!strcmp(out.action, "bash w") && out.tokens_out == 2);
+	CHECK(out.tokens_in == 13);
 }
 
 static void a_text_is_its_end_without_the_prompt(void)
@@ -226,6 +289,9 @@ int main(void)
 	RUN(claude_is_read);
 	RUN(claude_that_died_has_its_last_words);
 	RUN(success_that_is_an_error_is_one);
+	RUN(the_status_of_an_error_is_read);
+	RUN(tokens_are_counted_as_they_come);
+	RUN(codex_without_a_network_is_seen);
 	RUN(codex_is_read);
 	RUN(gemini_is_read);
 	RUN(copilot_and_opencode_are_read);

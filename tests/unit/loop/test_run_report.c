@@ -9,7 +9,7 @@
 #include "loop/run_state.h"
 
 static char name[] = "ralph-x", agent[] = "claude", folder[] = "/w",
-	    prompt[] = "do <b>it</b> `now`";
+	    prompt[] = "do <b>it</b> `now`\nand *all*";
 static const struct run_state state = { .name = name,
 					.agent = agent,
 					.workspace = folder,
@@ -41,7 +41,11 @@ static void markdown_has_all_and_escapes(void)
 	CHECK(strstr(text, "### Iteration 1") &&
 	      strstr(text, "### Iteration 2"));
 	CHECK(strstr(text, "blocked: evil.test:443 (3 times)"));
-	CHECK(strstr(text, "changed: src/\"x\".c"));
+	CHECK(strstr(text, "- Changed files:\n  - src/\"x\".c\n"));
+	CHECK(strstr(text, "> do &#60;b&#62;it&#60;/b&#62; \\`now\\`  \n> "
+			   "and \\*all\\*  \n"));
+	CHECK(strstr(text, "| 1 |  | 2s | 100 | 0 | 0.5000 | 1 | 1 |  |\n"));
+	CHECK(!strstr(text, "\\x0a"));
 	CHECK(strstr(text, "\\| a \\|") && strstr(text, "\\`now\\`"));
 	CHECK(!strstr(text, "<script") && !strstr(text, "<b>"));
 	buffer_release(&out);
@@ -58,6 +62,7 @@ static void html_has_a_plot_and_escapes(void)
 	text = buffer_str(&out);
 	CHECK(strstr(text, "<svg") && strstr(text, "<rect"));
 	CHECK(strstr(text, "src/&#34;x&#34;.c"));
+	CHECK(strstr(text, "<br>\nand *all*<br>") && strstr(text, "<table>"));
 	CHECK(!strstr(text, "<script") && !strstr(text, "<b>"));
 	CHECK(strstr(text, "</html>"));
 	buffer_release(&out);

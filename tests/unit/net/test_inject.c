@@ -144,6 +144,32 @@ static void each_condition_alone_refuses(void)
 	CHECK(inject_may(&list->list[1], &facts) != NULL);
 }
 
+/* Who it is for and where it may go are told twice: neither does alone. */
+static void a_host_that_is_not_bound_gets_nothing_by_any_rule(void)
+{
+	static const char elsewhere[] =
+		"{\"secrets\": [{\"name\": \"a\", \"placeholder\": \"" HOLDER
+		"\", \"value\": \"" SECRET "\", \"why\": null, \"hosts\": "
+		"[\"evil.test\"], \"headers\": [{\"name\": \"X-Key\", "
+		"\"format\": \"%s\"}], \"query\": [], \"methods\": [], "
+		"\"paths\": [], \"plain_http\": false}]}";
+	AUTO(bindings) struct bindings *list = parse(list_text);
+	AUTO(bindings) struct bindings *other = parse(elsewhere);
+	struct target evil = { .name = (char *)"evil.test", .port = 443 };
+	struct inject_facts facts = good;
+	struct binding mixed;
+
+	REQUIRE(list && other);
+	facts.target = &evil;
+	CHECK(inject_may(&other->list[0], &facts) == NULL);
+	mixed = list->list[0];
+	mixed.where = other->list[0].where;
+	CHECK(inject_may(&mixed, &facts) != NULL);
+	mixed = other->list[0];
+	mixed.where = list->list[0].where;
+	CHECK(inject_may(&mixed, &facts) != NULL);
+}
+
 static void names_are_bound_as_rules_mean_them(void)
 {
 	AUTO(bindings) struct bindings *list = parse(list_text);
@@ -348,6 +374,7 @@ int main(void)
 {
 	RUN(what_is_no_list_of_bindings_is_refused);
 	RUN(each_condition_alone_refuses);
+	RUN(a_host_that_is_not_bound_gets_nothing_by_any_rule);
 	RUN(names_are_bound_as_rules_mean_them);
 	RUN(a_request_gets_the_secret_and_no_other);
 	RUN(what_may_not_have_it_does_not_get_it);

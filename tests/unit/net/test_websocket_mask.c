@@ -9,7 +9,9 @@
 #include "base/own.h"
 #include "lib/tap.h"
 
-static const char value[] = "sk-secret";
+static const char short_value[] = "sk-secret";
+static const char long_value[] = "secret-0123456789abcdefg";
+static const char *value = short_value;
 
 AUTO_DEFINE(forms, struct mask_forms *, mask_forms_free)
 
@@ -129,6 +131,67 @@ static void a_secret_in_several_frames_is_found(void)
 	}
 }
 
+/* Each message leaves when it ends, and says less than half of the secret. */
+static void a_secret_in_several_messages_is_found(void)
+{
+	value = long_value;
+	/* 14 of 24, and the rest; then it is said as a whole. */
+	check(BYTES("\x81\x0f"
+		    "asecret-0123456"
+		    "\x89\1s"
+		    "\x82\x0b"
+		    "789abcdefgz"
+		    "\x81\x18"
+		    "secret-0123456789abcdefg"),
+	      BYTES("\x81\x0f"
+		    "a**************"
+		    "\x89\1s"
+		    "\x82\x0b"
+		    "**********z"
+		    "\x81\x18"
+		    "************************"));
+	value = short_value;
+}
+
+static void a_secret_byte_by_byte_is_not_told(void)
+{
+	char in[3 * sizeof(long_value)] = "";
+	char want[3 * sizeof(long_value)] = "";
+	size_t len = strlen(long_value);
+
+	for (size_t i = 0; i < len; i++) {
+		memcpy(in + 3 * i, "\x81\1", 2);
+		in[3 * i + 2] = long_value[i];
+	}
+	memcpy(want, in, 3 * len);
+	for (size_t i = 11; i < len; i++)
+		want[3 * i + 2] = '*';
+	value = long_value;
+	check(in, 3 * len, want, 3 * len);
+	value = short_value;
+}
+
+/* What looked like one and was none stays as it is. */
+static void a_begin_that_goes_on_as_something_else_passes(void)
+{
+	check(BYTES("\x81\5"
+		    "sk-se"
+		    "\x81\6"
+		    "crypt."
+		    "\x81\2"
+		    "sk"
+		    "\x81\x9"
+		    "sk-secret"),
+	      BYTES("\x81\5"
+		    "sk-se"
+		    "\x81\6"
+		    "crypt."
+		    "\x81\2"
+		    "sk"
+		    "\x81\x9"
+		    "*********"));
+}
+
 static void what_is_no_websocket_ends_it(void)
 {
 	static const struct {
@@ -153,6 +216,9 @@ int main(void)
 	RUN(a_message_of_one_frame_keeps_its_form);
 	RUN(control_frames_are_masked_too);
 	RUN(a_secret_in_several_frames_is_found);
+	RUN(a_secret_in_several_messages_is_found);
+	RUN(a_secret_byte_by_byte_is_not_told);
+	RUN(a_begin_that_goes_on_as_something_else_passes);
 	RUN(what_is_no_websocket_ends_it);
 	return DONE();
 }

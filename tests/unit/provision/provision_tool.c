@@ -3,14 +3,20 @@
  * provision_tool.c - kernels and templates from the command line, for the
  * component tests: no supervisor, no QEMU
  */
+#include <fcntl.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
+#include "base/buffer.h"
 #include "base/error.h"
+#include "base/fileio.h"
 #include "base/log.h"
 #include "base/progress.h"
 #include "provision/kernel.h"
 #include "provision/template.h"
+#include "provision/template_build.h"
+#include "provision/template_ini.h"
 
 static void show_step(void *ctx, const char *text)
 {
@@ -72,12 +78,28 @@ static int make_template(const char *name, enum template_place place,
 	return 0;
 }
 
+/* Stands in for a sandbox with an installer in it: files as of a tar. */
+static int fake_vendor(const struct template_build *build, int tar_fd,
+		       struct error *err)
+{
+	AUTO_BUFFER struct buffer tar = BUFFER_INIT(1 << 20);
+	const char *path = getenv("FAKE_VENDOR");
+
+	if (!path)
+		return error_set(err, 0, "its vendor cannot be reached (%s)",
+				 build->ini->vendor);
+	if (fileio_read(AT_FDCWD, path, &tar, err) < 0)
+		return -1;
+	return fileio_write_all(tar_fd, tar.data, tar.len, err);
+}
+
 int main(int argc, char **argv)
 {
 	struct error err = { 0 };
 	int result = -1;
 
 	log_identity("provision_tool", NULL);
+	template_use_vendor(fake_vendor);
 	if (argc == 2 && strcmp(argv[1], "kernel") == 0)
 		result = run_kernel(kernel_ensure, &err);
 	else if (argc == 2 && strcmp(argv[1], "kernel-find") == 0)

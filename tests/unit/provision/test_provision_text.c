@@ -47,6 +47,23 @@ static void steps_keep_their_order(void)
 	template_ini_release(&ini);
 }
 
+static void a_vendor_is_asked_behind_rules(void)
+{
+	struct error err = { 0 };
+	struct template_ini ini;
+
+	REQUIRE(template_ini_parse("builder = vendor\nvendor = https://v/i\n"
+				   "install = sh \"$INSTALLER\" && x=1\n"
+				   "allow = v\nallow = *.v:8443\n",
+				   &ini, &err) == 0);
+	CHECK(!strcmp(ini.vendor, "https://v/i"));
+	CHECK(!strcmp(ini.install, "sh \"$INSTALLER\" && x=1"));
+	CHECK(!strcmp(ini.allows[0], "v") &&
+	      !strcmp(ini.allows[1], "*.v:8443"));
+	CHECK(!ini.allows[2]);
+	template_ini_release(&ini);
+}
+
 static bool registry_is(const char *text, const char *expected)
 {
 	AUTO_FREE char *found = npm_registry_parse(text);
@@ -116,6 +133,7 @@ int main(void)
 {
 	RUN(an_ini_is_read);
 	RUN(steps_keep_their_order);
+	RUN(a_vendor_is_asked_behind_rules);
 	RUN(the_registry_of_an_npmrc_is_found);
 	RUN(a_wrong_ini_names_its_line);
 	RUN(a_meta_package_is_resolved);

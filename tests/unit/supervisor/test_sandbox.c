@@ -602,6 +602,35 @@ static void a_stop_asks_the_guest_first(void)
 	end();
 }
 
+/* The guest says that its CPUs did nothing for a second. */
+static bool rests_after_a_look(void)
+{
+	const struct message_stats stats = { .cpu_busy_ms = 50 };
+
+	sandbox.idle.asked = true;
+	sandbox.idle.busy_ms = 50;
+	sandbox.idle.looked_ms = loop_now_ms() - 1000;
+	idle_on_stats(&sandbox, &stats);
+	return sandbox.idle.since_ms != 0;
+}
+
+static void a_used_port_keeps_an_idle_machine_awake(void)
+{
+	static const char said[] = "traffic \n";
+
+	begin();
+	wake();
+	spec.idle_s = 600;
+	CHECK(rests_after_a_look());
+	CHECK(write(launcher, said, strlen(said)) == (ssize_t)strlen(said));
+	run();
+	CHECK(sandbox.idle.since_ms == 0);
+	CHECK(!rests_after_a_look());
+	CHECK(rests_after_a_look());
+	spec.idle_s = 0;
+	end();
+}
+
 int main(void)
 {
 	struct error err;
@@ -629,6 +658,7 @@ int main(void)
 	RUN(a_launcher_that_is_gone_ends_the_machine);
 	RUN(a_problem_of_the_guest_is_a_warning);
 	RUN(a_stop_asks_the_guest_first);
+	RUN(a_used_port_keeps_an_idle_machine_awake);
 	parent = open("/tmp", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	fileio_remove_tree(parent, path + 5, &err);
 	close(parent);
