@@ -13,6 +13,7 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include "base/buffer.h"
 #include "base/error.h"
@@ -192,6 +193,15 @@ static json_t *make_files(const struct sandbox *sandbox, const json_t *keys,
 	return env ? agent_seed_files(agent, notice, &facts) : NULL;
 }
 
+char *agent_setup_notice(const struct sandbox *sandbox, const json_t *keys,
+			 const char *path, struct error *err)
+{
+	AUTO(json) json_t *files = make_files(sandbox, keys, err);
+	const char *text = json_string_value(json_object_get(files, path));
+
+	return text ? xstrdup(text) : NULL;
+}
+
 static bool was_put(const struct sandbox *sandbox, const char *hex)
 {
 	AUTO_BUFFER struct buffer text = BUFFER_INIT(256);
@@ -221,6 +231,11 @@ int agent_setup_is_due(const struct sandbox *sandbox, const json_t *keys,
 	char hex[DIGEST_HEX];
 
 	return find_due(sandbox, keys, &files, hex, err);
+}
+
+void agent_setup_again(const struct sandbox *sandbox)
+{
+	unlinkat(sandbox->folder, NOTE_FILE, 0);
 }
 
 int agent_setup(struct sandbox *sandbox, const json_t *keys, struct error *err)

@@ -10,6 +10,11 @@
 struct error;
 struct sandbox;
 
+/* The notice, if that is its place; malloc'd. */
+char *agent_setup_notice(const struct sandbox *sandbox, const json_t *keys,
+			 const char *path, struct error *err);
+/* Files of its home were replaced: they have to be looked at again. */
+void agent_setup_again(const struct sandbox *sandbox);
 /*
  * Puts the agent's files (agent_seed.h) into the guest's home, where they were
  * not put before. The sandbox is started if it does not run; nobody may hold

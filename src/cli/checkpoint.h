@@ -53,15 +53,33 @@ int checkpoint_remove(const struct sandbox *sandbox, const char *label,
 int checkpoint_set_current(const struct sandbox *sandbox, const char *label,
 			   struct error *err);
 
+struct checkpoint_wish {
+	const char *label; /* NULL: one is made up */
+	/*
+	 * Of a label that is made up, "KIND-...". Of that kind as many are kept
+	 * as here, the newest. NULL: no kind.
+	 */
+	const char *prefix;
+	unsigned kept;
+	/* Nobody works in it: to stand for long matters less than to begin
+	   late. */
+	bool at_once;
+	/* Called when a running machine goes on; what is left is copying. May
+	   be NULL. */
+	void (*went_on)(void *ctx, const char *label);
+	void *ctx;
+};
+
 /*
- * checkpoint_make.c: of a sandbox in any state; label may be NULL, which makes
- * one up. The caller holds the sandbox's lock.
+ * checkpoint_make.c: of a sandbox in any state. The caller holds the sandbox's
+ * lock.
  */
 struct checkpoint_made {
 	char label[CHECKPOINT_LABEL_MAX + 1];
 	double pause_ms; /* how long the machine stood; 0: it did not run */
 };
-int checkpoint_make(const struct sandbox *sandbox, const char *label,
+int checkpoint_make(const struct sandbox *sandbox,
+		    const struct checkpoint_wish *wish,
 		    struct checkpoint_made *made, struct error *err);
 /*
  * The disk alone, of a sandbox in any state: its top layer as it is now, in a

@@ -44,6 +44,7 @@ AUTO_DEFINE(json, json_t *, json_decref)
 /* Folders of one that is being made. */
 struct making {
 	const struct sandbox *sandbox;
+	const struct checkpoint_wish *wish;
 	int control;   /* owned: to the supervisor; -1: there is none */
 	int machine;   /* owned: machine/ */
 	int parent;    /* owned: checkpoints/ */
@@ -135,6 +136,15 @@ static int offer_folder(const struct making *making, struct error *err)
 	return 0;
 }
 
+static void on_progress(void *ctx, const json_t *line)
+{
+	const struct making *making = ctx;
+
+	(void)line; /* there is but one kind */
+	if (making->wish && making->wish->went_on)
+		making->wish->went_on(making->wish->ctx, making->record.label);
+}
+
 /* A machine that is about to end is waited for: then there is no memory. */
 static int find_machine(struct making *making, struct error *err)
 {
@@ -154,6 +164,15 @@ static int find_machine(struct making *making, struct error *err)
 	return error_set(err, ETIMEDOUT, "its supervisor does not answer");
 }
 
+/* Of memory and disk, or of the disk alone. */
+static json_t *request_of(const struct making *making, bool memory)
+{
+	if (!memory)
+		return json_pack("{s:s, s:b}", "op", "checkpoint", "memory", 0);
+	return json_pack("{s:s, s:o*}", "op", "checkpoint", "at_once",
+			 making->wish->at_once ? json_true() : NULL);
+}
+
 static int ask(struct making *making, bool memory, struct error *err)
 {
 	struct timeval limit = { .tv_sec = ANSWER_SECONDS };
@@ -163,11 +182,8 @@ static int ask(struct making *making, bool memory, struct error *err)
 
 	setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &limit, sizeof(limit));
 	control_client_init(&client, fd);
-	answer = control_call(&client,
-			      memory ? json_pack("{s:s}", "op", "checkpoint")
-				     : json_pack("{s:s, s:b}", "op",
-						 "checkpoint", "memory", 0),
-			      err);
+	answer = control_call_watched(&client, request_of(making, memory),
+				      on_progress, making, err);
 	control_client_release(&client);
 	if (!answer)
 		return -1;
@@ -296,23 +312,27 @@ static int take(struct making *making, struct error *err)
 	return -1;
 }
 
-static void choose_label(const struct sandbox *sandbox, const char *label,
+static void choose_label(const struct sandbox *sandbox,
+			 const struct checkpoint_wish *wish,
 			 struct checkpoint *record)
 {
+	const char *prefix = wish->prefix ? wish->prefix : "";
 	struct checkpoint other;
 	time_t now = time(NULL);
 	struct tm date;
+	char when[32];
 
-	record->automatic = !label;
+	record->automatic = !wish->label;
 	record->created = now;
-	if (label) {
-		text_copy(record->label, sizeof(record->label), label);
+	if (wish->label) {
+		text_copy(record->label, sizeof(record->label), wish->label);
 		return;
 	}
 	localtime_r(&now, &date);
+	strftime(when, sizeof(when), "%Y%m%d-%H%M%S", &date);
 	for (int i = 0; i < 100; i++) {
-		strftime(record->label, sizeof(record->label), "%Y%m%d-%H%M%S",
-			 &date);
+		text_format(record->label, sizeof(record->label), "%s%s",
+			    prefix, when);
 		if (i)
 			text_format(record->label + strlen(record->label), 8,
 				    ".%d", i);
@@ -356,15 +376,39 @@ static int finish(struct making *making, struct error *err)
 	return checkpoint_set_current(making->sandbox, record->label, err);
 }
 
-int checkpoint_make(const struct sandbox *sandbox, const char *label,
+/* Of a kind that nobody named the oldest make room; a parent's children are
+ * whole. */
+static void prune(const struct sandbox *sandbox, const char *kind, size_t len,
+		  size_t kept)
+{
+	AUTO_FREE struct checkpoint *list = NULL;
+	size_t count, automatic = 0;
+
+	if (checkpoint_list(sandbox, &list, &count, NULL) < 0)
+		return;
+	for (size_t i = 0; i < count; i++) {
+		list[i].automatic &= !strncmp(list[i].label, kind, len);
+		automatic += list[i].automatic;
+	}
+	for (size_t i = 0; i < count && automatic > kept; i++) {
+		if (list[i].automatic &&
+		    checkpoint_remove(sandbox, list[i].label, NULL) == 0)
+			automatic--;
+	}
+}
+
+int checkpoint_make(const struct sandbox *sandbox,
+		    const struct checkpoint_wish *wish,
 		    struct checkpoint_made *made, struct error *err)
 {
 	struct making content = { .sandbox = sandbox,
+				  .wish = wish,
 				  .control = -1,
 				  .machine = -1,
 				  .parent = -1,
 				  .folder = -1 };
 	AUTO(making) struct making *making = &content;
+	const char *label = wish->label;
 	struct checkpoint other;
 
 	if (label && checkpoint_label_check(label, err) < 0)
@@ -372,7 +416,7 @@ int checkpoint_make(const struct sandbox *sandbox, const char *label,
 	if (label && checkpoint_find(sandbox, label, &other, NULL) == 0)
 		return error_set(err, EEXIST, "%s has a checkpoint %s already",
 				 sandbox->record.name, label);
-	choose_label(sandbox, label, &making->record);
+	choose_label(sandbox, wish, &making->record);
 	find_parent(sandbox, &making->record);
 	if (making_open(making, err) < 0)
 		return -1;
@@ -384,6 +428,9 @@ int checkpoint_make(const struct sandbox *sandbox, const char *label,
 		return -1;
 	text_copy(made->label, sizeof(made->label), making->record.label);
 	made->pause_ms = making->pause_ms;
+	if (wish->prefix)
+		prune(sandbox, wish->prefix, strcspn(wish->prefix, "-") + 1,
+		      wish->kept);
 	return 0;
 }
 
@@ -405,16 +452,20 @@ static int disk_of_running(struct making *making, const char *name,
 int checkpoint_take_disk(const struct sandbox *sandbox, int folder,
 			 const char *name, struct error *err)
 {
-	struct making making = { .sandbox = sandbox, .folder = folder };
+	struct making making = { .sandbox = sandbox,
+				 .control = -1,
+				 .folder = folder };
 	AUTO_CLOSE int machine =
 		open_dir(sandbox->folder, SANDBOX_MACHINE_FOLDER, err);
 	int result;
 
-	if (machine < 0)
+	if (machine < 0 || find_machine(&making, err) < 0)
 		return -1;
 	making.machine = machine;
-	if (fileio_is_locked(sandbox->folder, STORE_ALIVE_FILE) == 1) {
+	if (making.control >= 0) {
 		result = disk_of_running(&making, name, err);
+		if (making.control >= 0)
+			close(making.control);
 		fileio_remove_tree(machine, SNAPSHOT_MAKING, NULL);
 	} else {
 		result = copy_file(machine, "disk.qcow2", folder, name, err);

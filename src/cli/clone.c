@@ -198,6 +198,20 @@ static void add_remote(const struct sandbox *sandbox,
 		sandbox->record.name, err.text, sandbox->record.name);
 }
 
+void clone_publish(const struct sandbox *sandbox)
+{
+	AUTO_CLONE_SOURCE struct clone_source source = { 0 };
+	struct error err = { 0 };
+
+	if (!clone_mode(&sandbox->record))
+		return;
+	if (clone_source_of(&sandbox->record.shares.items[0], &source, &err) ==
+	    0)
+		add_remote(sandbox, &source);
+	else
+		log_debug("remote: %s", err.text);
+}
+
 int clone_ensure(struct sandbox *sandbox, struct plan *plan, struct error *err)
 {
 	AUTO_CLONE_SOURCE struct clone_source source = { 0 };

@@ -18,5 +18,7 @@ int clone_check(const struct request *request, struct error *err);
  * start_sandbox().
  */
 int clone_ensure(struct sandbox *sandbox, struct plan *plan, struct error *err);
+/* Adds the remote of a fork; nothing to do in other modes. */
+void clone_publish(const struct sandbox *sandbox);
 /* Takes the remote away; failures are only logged. */
 void clone_forget(const struct sandbox_record *record, int folder);

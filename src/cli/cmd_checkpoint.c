@@ -67,7 +67,9 @@ static int set_keep(const struct sandbox *sandbox, const char *text,
 static int make(const struct options *options, struct error *err)
 {
 	AUTO_SANDBOX struct sandbox sandbox = SANDBOX_INIT;
-	const char *label = options->word_count > 1 ? options->words[1] : NULL;
+	const struct checkpoint_wish wish = {
+		.label = options->word_count > 1 ? options->words[1] : NULL,
+	};
 	struct checkpoint_made made = { 0 };
 	AUTO_CLOSE int held = -1;
 
@@ -76,7 +78,7 @@ static int make(const struct options *options, struct error *err)
 	held = lock(&sandbox, err);
 	if (held < 0 ||
 	    set_keep(&sandbox, options_value(options, "keep"), err) < 0 ||
-	    checkpoint_make(&sandbox, label, &made, err) < 0)
+	    checkpoint_make(&sandbox, &wish, &made, err) < 0)
 		return error_prefix(err, "checkpoint of %s", options->words[0]);
 	printf("%s\n", made.label);
 	if (checkpoint_prune(&sandbox, CHECKPOINT_PRUNE, say_dropped, NULL,

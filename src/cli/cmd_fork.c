@@ -21,24 +21,6 @@
 #include "cli/start.h"
 #include "cli/store.h"
 
-/* NAME-1, NAME-2, … of which there is none. */
-static char *free_name(const struct store *store, const char *parent,
-		       unsigned *next)
-{
-	for (;; (*next)++) {
-		char *name = xasprintf("%.50s-%u", parent, *next);
-		bool taken = false;
-
-		for (size_t i = 0; i < store->count && !taken; i++)
-			taken = !strcmp(store->names[i], name);
-		if (!taken) {
-			(*next)++;
-			return name;
-		}
-		free(name);
-	}
-}
-
 /* A process for each: they wait for their machines side by side. */
 static pid_t start_one(const char *name)
 {
@@ -130,8 +112,8 @@ static int make_all(struct store *store, const struct fork_source *source,
 
 	for (unsigned i = 0; i < count; i++) {
 		if (!names[i])
-			names[i] = free_name(store, source->parent->record.name,
-					     &next);
+			names[i] = fork_free_name(
+				store, source->parent->record.name, &next);
 		if (fork_make(store, source, names[i], err) < 0)
 			return error_prefix(err, "%s", names[i]);
 	}
@@ -142,11 +124,12 @@ static int make_all(struct store *store, const struct fork_source *source,
 static int find_state(const struct sandbox *parent, const char *label,
 		      struct checkpoint *from, bool *ours, struct error *err)
 {
+	const struct checkpoint_wish wish = { .label = NULL };
 	struct checkpoint_made made = { 0 };
 
 	*ours = !label;
 	if (!label) {
-		if (checkpoint_make(parent, NULL, &made, err) < 0)
+		if (checkpoint_make(parent, &wish, &made, err) < 0)
 			return error_prefix(err, "checkpoint");
 		label = made.label;
 	}

@@ -15,15 +15,19 @@
 #include "base/buffer.h"
 #include "base/error.h"
 #include "base/fileio.h"
+#include "base/log.h"
 #include "base/mem.h"
 #include "base/own.h"
 #include "base/text.h"
 #include "cli/halt.h"
 #include "cli/loop_ask.h"
+#include "cli/loop_attempts.h"
+#include "cli/loop_guest.h"
 #include "cli/loop_options.h"
 #include "cli/loop_place.h"
 #include "cli/loop_run.h"
 #include "cli/mark.h"
+#include "cli/mcp_host.h"
 #include "cli/ready.h"
 #include "loop/output.h"
 #include "loop/prompt.h"
@@ -35,10 +39,8 @@
 
 AUTO_DEFINE(json, json_t *, json_decref)
 
-/* The sandbox, by the words of `create`. */
-static int make_sandbox(const struct loop_options *wish, const char *name,
-			struct loop_run *run, bool *ran_before,
-			struct error *err)
+int loop_make_sandbox(const struct loop_options *wish, const char *name,
+		      struct loop_run *run, bool *ran_before, struct error *err)
 {
 	AUTO_FREE const char **argv = loop_options_create(wish, name);
 	struct options options;
@@ -146,6 +148,8 @@ static void end_sandbox(const struct loop_options *wish, struct loop_run *run,
 {
 	struct error err = { 0 };
 
+	if (loop_checkpoint_wait(&run->checkpoint, &err) < 0)
+		log_warn("%s", err.text);
 	if (ran_before || wish->keep)
 		return;
 	if (halt_suspend(run->sandbox.folder, &err) < 0 &&
@@ -170,7 +174,8 @@ static int run_engine(const struct loop_options *wish, struct loop_run *run,
 		world.verify = NULL;
 	if (!wish->rollback)
 		world.rollback = NULL;
-	run->checkpoints = wish->rollback;
+	run->checkpoints = wish->checkpoints;
+	run->must_checkpoint = wish->rollback;
 	if (!engine.template && !strcmp(wish->agent, "shell") &&
 	    !wish->agent_command)
 		engine.template = SHELL_TEMPLATE;
@@ -190,10 +195,38 @@ static void say_begin(struct loop_run *run, bool resumed)
 	loop_view_event(&run->view, "begin", details);
 }
 
-static int run_loop(struct loop_options *wish, const char *name,
-		    struct error *err)
+/* What is new in a sandbox whose workspace is its own. */
+static void say_how_to_take(const struct loop_run *run)
+{
+	const char *name = run->sandbox.record.name;
+
+	if (!run->in_guest || run->attempt || run->view.json)
+		return;
+	if (!strcmp(run->sandbox.record.mode, "clone"))
+		printf("its commits: git fetch sandbox-%s\n", name);
+	else
+		printf("its changes: bawn diff %s, bawn apply %s\n", name,
+		       name);
+}
+
+/* An attempt is heard by who started it, and ended by it. */
+static void be_attempt(struct loop_options *wish, struct loop_run *run,
+		       unsigned attempt)
+{
+	run->attempt = attempt;
+	if (!attempt)
+		return;
+	run->hook = NULL;
+	run->view.live = false;
+	wish->keep = wish->fresh = true;
+	wish->tasks = false;
+}
+
+int loop_start(struct loop_options *wish, const char *name, unsigned attempt,
+	       struct error *err)
 {
 	AUTO_LOOP_RUN struct loop_run run = LOOP_RUN_INIT;
+	AUTO_MCP_HOST struct mcp_host mcp = { 0 };
 	bool resumed = false, ran_before = false;
 	int failed;
 
@@ -202,22 +235,28 @@ static int run_loop(struct loop_options *wish, const char *name,
 	run.hook = wish->hook;
 	run.idle_ms = wish->idle_seconds * 1000;
 	loop_view_init(&run.view, wish->json);
+	be_attempt(wish, &run, attempt);
 	run.workspace = ralph_workspace_open(wish->path, err);
 	if (run.workspace < 0 ||
 	    begin_state(wish, name, &run, &resumed, err) < 0 ||
 	    make_tasks(wish, run.workspace, err) < 0)
 		return -1;
-	if (make_sandbox(wish, name, &run, &ran_before, err) < 0) {
+	if (loop_make_sandbox(wish, name, &run, &ran_before, err) < 0) {
 		fprintf(stderr, "bawn: %s\n", err->text);
 		return run_status_exit(RUN_FAILED);
 	}
-	if (loop_signals_open(&run.signals, err) < 0)
+	run.in_guest = loop_guest_owns_workspace(&run.sandbox.record);
+	if (mcp_host_start(&mcp, &run.sandbox, wish->options, err) < 0 ||
+	    loop_signals_open(&run.signals, err) < 0 ||
+	    (run.in_guest && loop_guest_begin(&run, err) < 0))
 		return -1;
 	say_begin(&run, resumed);
 	failed = run_engine(wish, &run, err);
 	loop_view_clear(&run.view);
 	if (failed == 0)
 		loop_run_hook(&run);
+	if (failed == 0)
+		say_how_to_take(&run);
 	end_sandbox(wish, &run, ran_before);
 	return failed < 0 ? -1 : run_status_exit(run.state.status);
 }
@@ -238,7 +277,9 @@ static int run(const struct options *options, struct error *err)
 		return loop_ask(options, &wish, err);
 	if (loop_options_take(&wish, options, err) < 0)
 		return -1;
-	return run_loop(&wish, name, err);
+	if (wish.attempts)
+		return loop_attempts(&wish, name, err);
+	return loop_start(&wish, name, 0, err);
 }
 
 const struct command command_loop = {

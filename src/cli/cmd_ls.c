@@ -15,6 +15,7 @@
 #include "base/own.h"
 #include "base/text.h"
 #include "cli/facts.h"
+#include "cli/loop_doing.h"
 #include "cli/port_spec.h"
 #include "cli/print.h"
 #include "cli/store.h"
@@ -23,11 +24,22 @@
 AUTO_DEFINE(json, json_t *, json_decref)
 AUTO_DEFINE(table, struct table *, table_free)
 
+/* Some loop runs, so that there is a column for it. */
+static bool any_loop(const struct store *store)
+{
+	char doing[LOOP_DOING_MAX];
+
+	for (size_t i = 0; i < store->count; i++)
+		if (loop_doing_of(store->names[i], doing))
+			return true;
+	return false;
+}
+
 static void add_cells(struct table *table, const struct sandbox *sandbox,
-		      const struct sandbox_state *state)
+		      const struct sandbox_state *state, bool with_loops)
 {
 	const struct sandbox_record *record = &sandbox->record;
-	char text[320];
+	char text[320], doing[LOOP_DOING_MAX];
 
 	table_cell(table, record->name);
 	table_cell(table, record->agent);
@@ -39,10 +51,24 @@ static void add_cells(struct table *table, const struct sandbox *sandbox,
 	table_cell(table, text);
 	facts_workspace(record, text, sizeof(text));
 	table_cell(table, text);
+	if (with_loops)
+		table_cell(table,
+			   loop_doing_of(record->name, doing) ? doing : "");
+}
+
+static json_t *row_of(const struct sandbox *sandbox,
+		      const struct sandbox_state *state)
+{
+	json_t *row = facts_row(sandbox, state);
+	char doing[LOOP_DOING_MAX];
+
+	if (loop_doing_of(sandbox->record.name, doing))
+		json_object_set_new(row, "doing", json_string(doing));
+	return row;
 }
 
 static void add_damaged(struct table *table, json_t *list, const char *name,
-			const struct error *err)
+			bool with_loops, const struct error *err)
 {
 	table_cell(table, name);
 	table_cell(table, "");
@@ -50,6 +76,8 @@ static void add_damaged(struct table *table, json_t *list, const char *name,
 	table_cell(table, "");
 	table_cell(table, "");
 	table_cell(table, err->text);
+	if (with_loops)
+		table_cell(table, "");
 	json_array_append_new(list,
 			      json_pack("{s:s, s:s, s:s, s:s, s:[]}", "name",
 					name, "agent", "", "status", "failed",
@@ -61,14 +89,20 @@ static int list(const struct options *options, struct error *err)
 	static const char *const headings[] = { "SANDBOX", "AGENT",
 						"STATUS",  "ISOLATION",
 						"PORTS",   "WORKSPACE",
-						NULL };
+						"DOING",   NULL };
+	const char *shown[ARRAY_SIZE(headings)];
 	AUTO_STORE struct store store = STORE_INIT;
-	AUTO(table) struct table *table = table_new(headings);
+	AUTO(table) struct table *table = NULL;
 	AUTO(json) json_t *rows = json_array();
-	bool json = options_flag(options, "json");
+	bool json = options_flag(options, "json"), with_loops;
 
 	if (store_open(&store, err) < 0)
 		return -1;
+	with_loops = !json && any_loop(&store);
+	memcpy(shown, headings, sizeof(shown));
+	if (!with_loops)
+		shown[ARRAY_SIZE(headings) - 2] = NULL;
+	table = table_new(shown);
 	for (size_t i = 0; i < store.count; i++) {
 		AUTO_SANDBOX struct sandbox sandbox = SANDBOX_INIT;
 		struct sandbox_state state;
@@ -80,12 +114,12 @@ static int list(const struct options *options, struct error *err)
 		}
 		if (store_find(&store, store.names[i], &sandbox, &damage) < 0 ||
 		    sandbox_state_load(sandbox.folder, &state, &damage) < 0)
-			add_damaged(table, rows, store.names[i], &damage);
+			add_damaged(table, rows, store.names[i], with_loops,
+				    &damage);
 		else if (json)
-			json_array_append_new(rows,
-					      facts_row(&sandbox, &state));
+			json_array_append_new(rows, row_of(&sandbox, &state));
 		else
-			add_cells(table, &sandbox, &state);
+			add_cells(table, &sandbox, &state, with_loops);
 	}
 	if (json && !options_flag(options, "quiet"))
 		print_json(rows);

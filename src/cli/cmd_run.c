@@ -14,12 +14,14 @@
 #include "base/fileio.h"
 #include "base/own.h"
 #include "base/text.h"
+#include "cli/agent_settings.h"
 #include "cli/agent_setup.h"
 #include "cli/blocked.h"
 #include "cli/clone.h"
 #include "cli/create.h"
 #include "cli/guard.h"
 #include "cli/keys.h"
+#include "cli/mcp_host.h"
 #include "cli/plan.h"
 #include "cli/policy_say.h"
 #include "cli/progress_view.h"
@@ -183,14 +185,38 @@ static int clone_ready(struct ready *ready, struct error *err)
 	return -1;
 }
 
-/* The agent's own files, before it starts for the first time. */
-static int set_up_agent(struct ready *ready, struct error *err)
+/* The user's settings of it come first: the agent's files add to them. */
+static int bring_settings(struct ready *ready, const struct options *options,
+			  struct error *err)
 {
 	AUTO_START struct start start = START_INIT;
-	int due = agent_setup_is_due(&ready->sandbox, ready->keys, err);
+	size_t at = 0;
+	int any;
+
+	if (!options_next(options, "settings", &at))
+		return 0;
+	if (start_ready(ready, START_WAIT, &start, err) < 0)
+		return -1;
+	any = agent_settings_copy(&ready->sandbox, ready->keys, options, err);
+	if (any > 0)
+		agent_setup_again(&ready->sandbox);
+	if (any < 0 && ready->created.is_new)
+		(void)removal_of(&ready->store, ready->sandbox.record.name,
+				 NULL);
+	return any < 0 ? -1 : 0;
+}
+
+/* The agent's own files, before it starts for the first time. */
+static int set_up_agent(struct ready *ready, const struct options *options,
+			struct error *err)
+{
+	AUTO_START struct start start = START_INIT;
+	int due = bring_settings(ready, options, err);
 	bool untried = ready->created.is_new &&
 		       agent_setup_is_untried(&ready->sandbox);
 
+	if (due == 0)
+		due = agent_setup_is_due(&ready->sandbox, ready->keys, err);
 	agent_setup_say_key(&ready->sandbox, ready->keys);
 	if (due < 0 || (due == 0 && !untried))
 		return due;
@@ -246,6 +272,7 @@ static int run(const struct options *options, struct error *err)
 	AUTO_READY struct ready ready = READY_INIT;
 	struct error failure = { 0 };
 	bool let_go = false, removes;
+	AUTO_MCP_HOST struct mcp_host mcp = { 0 };
 	struct blocked_mark mark;
 	int result;
 
@@ -258,7 +285,8 @@ static int run(const struct options *options, struct error *err)
 	if (say_policy(&ready, err) < 0 || clone_ready(&ready, err) < 0)
 		return -1;
 	mark = blocked_begin(&ready.sandbox);
-	if (set_up_agent(&ready, err) < 0)
+	if (set_up_agent(&ready, options, err) < 0 ||
+	    mcp_host_start(&mcp, &ready.sandbox, options, err) < 0)
 		return -1;
 	result = attach(&ready, options, &let_go, err);
 	if (result > 0 && !let_go)
@@ -281,7 +309,7 @@ static int create(const struct options *options, struct error *err)
 		return -1;
 	say_what_is_added(&ready);
 	if (say_policy(&ready, err) < 0 || clone_ready(&ready, err) < 0 ||
-	    set_up_agent(&ready, err) < 0 ||
+	    set_up_agent(&ready, options, err) < 0 ||
 	    start_ready(&ready, START_WAIT, &start, err) < 0)
 		return -1;
 	printf("%s\n", ready.sandbox.record.name);
@@ -300,7 +328,7 @@ int ready_make(const struct options *options, struct sandbox *sandbox,
 		fileio_is_locked(ready.sandbox.folder, STORE_ALIVE_FILE) == 1;
 	say_what_is_added(&ready);
 	if (say_policy(&ready, err) < 0 || clone_ready(&ready, err) < 0 ||
-	    set_up_agent(&ready, err) < 0 ||
+	    set_up_agent(&ready, options, err) < 0 ||
 	    start_ready(&ready, START_WAIT, &start, err) < 0)
 		return -1;
 	*keys = TAKE_PTR(ready.keys);

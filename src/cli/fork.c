@@ -33,6 +33,23 @@
 
 AUTO_DEFINE(json, json_t *, json_decref)
 
+char *fork_free_name(const struct store *store, const char *parent,
+		     unsigned *next)
+{
+	for (;; (*next)++) {
+		char *name = xasprintf("%.50s-%u", parent, *next);
+		bool taken = false;
+
+		for (size_t i = 0; i < store->count && !taken; i++)
+			taken = !strcmp(store->names[i], name);
+		if (!taken) {
+			(*next)++;
+			return name;
+		}
+		free(name);
+	}
+}
+
 static void layer_name(unsigned number, char name[FORK_LAYER_NAME])
 {
 	text_format(name, FORK_LAYER_NAME, FORK_LAYERS "/%02u.qcow2", number);

@@ -29,6 +29,9 @@ struct fork_source {
 	bool shares_workspace;
 };
 
+/* PARENT-1, PARENT-2, … of which there is none; malloc'd. *next moves on. */
+char *fork_free_name(const struct store *store, const char *parent,
+		     unsigned *next);
 /* A stopped sandbox called `name`. */
 int fork_make(struct store *store, const struct fork_source *source,
 	      const char *name, struct error *err);

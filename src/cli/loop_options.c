@@ -18,6 +18,7 @@
 #include "base/own.h"
 #include "base/text.h"
 #include "cli/command.h"
+#include "cli/loop_attempts.h"
 #include "loop/duration.h"
 #include "loop/prompt.h"
 #include "loop/ralph_folder.h"
@@ -310,6 +311,30 @@ static int take_argv(struct loop_options *wish, struct error *err)
 	return 0;
 }
 
+static int take_attempts(struct loop_options *wish, struct error *err)
+{
+	const char *text = options_value(wish->options, "attempts");
+	const char *mode = options_value(wish->options, "workspace-mode");
+	uint64_t count;
+
+	if (!text)
+		return 0;
+	if (text_to_u64(text, 1, LOOP_ATTEMPTS_MAX, &count) < 0)
+		return options_usage(err, "--attempts takes a number up to %d",
+				     LOOP_ATTEMPTS_MAX);
+	if (!wish->verify)
+		return options_usage(err, "--attempts needs --verify CMD: the "
+					  "check says which of them count");
+	if (mode && !strcmp(mode, "direct"))
+		return options_usage(err, "--attempts: each needs a workspace "
+					  "of its own, overlay or clone");
+	if (!wish->prompt)
+		return options_usage(err, "nothing to do: give -p PROMPT or -f "
+					  "FILE, or write .agent/PROMPT.md");
+	wish->attempts = (unsigned)count;
+	return 0;
+}
+
 int loop_options_take(struct loop_options *wish, const struct options *options,
 		      struct error *err)
 {
@@ -324,11 +349,16 @@ int loop_options_take(struct loop_options *wish, const struct options *options,
 	wish->keep = options_flag(options, "keep");
 	wish->fresh = options_flag(options, "fresh");
 	wish->rollback = options_flag(options, "rollback-on-failure");
+	wish->checkpoints = !options_flag(options, "no-checkpoints");
+	if (wish->rollback && !wish->checkpoints)
+		return options_usage(err, "--rollback-on-failure needs "
+					  "checkpoints");
 	if (!wish->words.complete[0] || strlen(wish->words.complete) > 63)
 		return options_usage(err, "--completion-promise takes a word");
-	if (take_limits(wish, err) < 0 || take_argv(wish, err) < 0)
+	if (take_limits(wish, err) < 0 || take_argv(wish, err) < 0 ||
+	    take_prompt(wish, err) < 0)
 		return -1;
-	return take_prompt(wish, err);
+	return take_attempts(wish, err);
 }
 
 static bool passes_on(const struct option_row *row)
@@ -343,10 +373,13 @@ const char **loop_options_create(const struct loop_options *wish,
 				 const char *name)
 {
 	const struct options *options = wish->options;
-	const char **argv = xcalloc(options->given_count + 4, sizeof(*argv));
+	const char **argv = xcalloc(options->given_count + 5, sizeof(*argv));
 	size_t count = 0;
 
 	argv[count++] = xasprintf("--name=%s", name);
+	if (wish->attempts && !options_value(options, "workspace-mode") &&
+	    !options_flag(options, "clone"))
+		argv[count++] = xstrdup("--workspace-mode=overlay");
 	for (size_t i = 0; i < options->given_count; i++) {
 		const struct option_given *given = &options->given[i];
 

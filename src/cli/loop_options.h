@@ -28,8 +28,9 @@ struct loop_options {
 	struct engine_limits limits;
 	struct promise_words words;
 	unsigned max_iterations, min_iterations;
+	unsigned attempts; /* 0: one loop in one sandbox */
 	uint64_t idle_seconds;
-	bool json, tasks, keep, fresh, rollback;
+	bool json, tasks, keep, fresh, rollback, checkpoints;
 	const struct options *options; /* borrowed */
 };
 

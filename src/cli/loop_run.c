@@ -16,7 +16,8 @@
 #include "base/loop.h"
 #include "base/own.h"
 #include "base/text.h"
-#include "cli/loop_checkpoint.h"
+#include "cli/loop_doing.h"
+#include "cli/loop_guest.h"
 #include "loop/output.h"
 #include "loop/ralph_folder.h"
 
@@ -29,6 +30,7 @@ AUTO_DEFINE(json, json_t *, json_decref)
 
 void loop_run_release(struct loop_run *run)
 {
+	loop_checkpoint_release(&run->checkpoint);
 	sandbox_close(&run->sandbox);
 	json_decref(run->keys);
 	if (run->workspace >= 0)
@@ -232,23 +234,38 @@ static int tasks(void *ctx, struct task_list *list, const char **file,
 	struct loop_run *run = ctx;
 
 	*file = run->tasks_file;
+	if (run->attempt)
+		return 0; /* it has one, in its prompt */
+	if (run->in_guest)
+		return loop_guest_tasks(run, list, err);
 	return loop_run_tasks(run->workspace, list, run->tasks_file,
 			      sizeof(run->tasks_file), err);
 }
 
-/* In Markdown only: what else a JSON list holds is the agent's. */
-static void task_done(void *ctx, const char *id)
+void loop_run_mark_done(int workspace, const char *id)
 {
-	struct loop_run *run = ctx;
 	AUTO_BUFFER struct buffer text = BUFFER_INIT(TASKS_BYTES_MAX);
 	AUTO_BUFFER struct buffer marked = BUFFER_INIT(TASKS_BYTES_MAX);
 	struct error err = { 0 };
 
-	if (ralph_read(run->workspace, TASKS_MARKDOWN, &text, &err) > 0 &&
+	if (ralph_read(workspace, TASKS_MARKDOWN, &text, &err) > 0 &&
 	    tasks_mark((const char *)text.data, text.len, id, TASK_DONE,
 		       &marked) == 0 &&
-	    ralph_write(run->workspace, RALPH_TASKS, marked.data, marked.len,
-			&err) < 0)
+	    ralph_write(workspace, RALPH_TASKS, marked.data, marked.len, &err) <
+		    0)
+		log_warn("%s", err.text);
+}
+
+static void task_done(void *ctx, const char *id)
+{
+	struct loop_run *run = ctx;
+	struct error err = { 0 };
+
+	if (run->attempt)
+		return;
+	if (!run->in_guest)
+		loop_run_mark_done(run->workspace, id);
+	else if (loop_guest_task_done(run, id, &err) < 0)
 		log_warn("%s", err.text);
 }
 
@@ -260,6 +277,17 @@ static void add_clean(struct buffer *out, const struct buffer *text)
 			(void)buffer_append(out, &text->data[i], 1);
 }
 
+static void guest_context(struct loop_run *run, struct buffer *out)
+{
+	AUTO_BUFFER struct buffer said = BUFFER_INIT(RALPH_CONTEXT_MAX);
+	struct error err = { 0 };
+
+	if (loop_guest_context(run, &said, &err) < 0)
+		log_warn("%s", err.text);
+	else
+		add_clean(out, &said);
+}
+
 static void context(void *ctx, struct buffer *out)
 {
 	struct loop_run *run = ctx;
@@ -267,6 +295,10 @@ static void context(void *ctx, struct buffer *out)
 	AUTO_BUFFER struct buffer steering = BUFFER_INIT(RALPH_CONTEXT_MAX);
 	struct error err = { 0 };
 
+	if (run->attempt)
+		return; /* whoever is first would take it from the others */
+	if (run->in_guest)
+		guest_context(run, out);
 	if (ralph_take_context(run->workspace, &taken, &err) < 0)
 		log_warn("%s", err.text);
 	else
@@ -275,14 +307,35 @@ static void context(void *ctx, struct buffer *out)
 		add_clean(out, &steering);
 }
 
+static void say_no_checkpoint(struct loop_run *run, const struct error *err)
+{
+	AUTO(json) json_t *details = json_pack("{s:s}", "error", err->text);
+
+	loop_view_event(&run->view, "checkpoint_failed", details);
+}
+
+/* The copy of the one before is done by now, or this waits for it. */
+static int make_checkpoint(struct loop_run *run, struct error *err)
+{
+	struct error late = { 0 };
+
+	if (loop_checkpoint_wait(&run->checkpoint, &late) < 0)
+		say_no_checkpoint(run, &late);
+	if (loop_checkpoint_begin(&run->checkpoint, &run->sandbox,
+				  run->iteration, run->lock, err) == 0)
+		return 0;
+	if (run->must_checkpoint)
+		return -1;
+	say_no_checkpoint(run, err);
+	return 0;
+}
+
 static int before(void *ctx, unsigned iteration, struct error *err)
 {
 	struct loop_run *run = ctx;
 
 	run->iteration = iteration;
-	if (run->checkpoints &&
-	    loop_checkpoint_make(run->sandbox.record.name, run->checkpoint,
-				 sizeof(run->checkpoint), err) < 0)
+	if (run->checkpoints && make_checkpoint(run, err) < 0)
 		return -1;
 	loop_facts_begin(&run->facts, &run->sandbox, iteration);
 	return 0;
@@ -292,21 +345,28 @@ static int rollback(void *ctx, struct error *err)
 {
 	struct loop_run *run = ctx;
 
-	return loop_checkpoint_restore(run->sandbox.record.name,
-				       run->checkpoint, err);
+	return loop_checkpoint_restore(&run->checkpoint, &run->sandbox, err);
 }
 
 static bool after(void *ctx, json_t *record)
 {
 	struct loop_run *run = ctx;
 
-	return loop_facts_end(&run->facts, &run->sandbox, record);
+	bool changed;
+
+	if (run->checkpoint.label[0])
+		json_object_set_new(record, "checkpoint",
+				    json_string(run->checkpoint.label));
+	changed = loop_facts_end(&run->facts, &run->sandbox, record);
+	return run->in_guest ? loop_guest_files(run, record) : changed;
 }
 
 static void on_event(void *ctx, const char *name, const json_t *details)
 {
 	struct loop_run *run = ctx;
 
+	if (!strcmp(name, "iteration"))
+		loop_doing_note(run->folder, run->attempt, details);
 	loop_view_event(&run->view, name, details);
 }
 
@@ -333,6 +393,8 @@ static int save(void *ctx, const struct run_state *state, const json_t *record,
 		return -1;
 	if (run_state_save(run->folder, state, err) < 0)
 		return -1;
+	if (run->attempt)
+		return 0;
 	save_view(run, RALPH_STATE, run_state_encode(state));
 	if (!record)
 		return 0;

@@ -186,6 +186,7 @@ static int open_session(const struct loop_turn *turn, struct start *start,
 {
 	const struct session_wish wish = { .variables = turn->variables,
 					   .keys = turn->keys,
+					   .user = turn->user,
 					   .forward_stdin = true };
 	bool has_keys = json_array_size(turn->keys) > 0;
 	int result;

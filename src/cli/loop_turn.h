@@ -29,6 +29,7 @@ void loop_signals_read(struct loop_signals *signals);
 struct loop_turn {
 	struct sandbox *sandbox;
 	const json_t *keys, *variables; /* may be NULL */
+	const char *user;               /* NULL: agent */
 	const char *const *argv;
 	const char *input; /* its stdin */
 	uint64_t idle_ms;  /* without output; 0: no bound */

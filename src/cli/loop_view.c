@@ -217,6 +217,35 @@ static void say_rollback(struct loop_view *view, const json_t *details)
 	printf("  went back to the state before this iteration\n");
 }
 
+static void say_no_checkpoint(struct loop_view *view, const json_t *details)
+{
+	(void)view;
+	say_text("no way back", text_of(details, "error"));
+}
+
+static void say_winner(struct loop_view *view, const json_t *details)
+{
+	const char *name = text_of(details, "name");
+
+	(void)view;
+	printf("attempt %d passes with the smallest change, %d lines: %s is "
+	       "kept\n",
+	       number_of(details, "attempt"), number_of(details, "lines"),
+	       name);
+	if (!strcmp(text_of(details, "mode"), "clone"))
+		printf("its commits: git fetch sandbox-%s\n", name);
+	else
+		printf("its changes: bawn diff %s, bawn apply %s\n", name,
+		       name);
+}
+
+static void say_no_winner(struct loop_view *view, const json_t *details)
+{
+	(void)view;
+	(void)details;
+	printf("no attempt passed the check; all are kept (`bawn ls`)\n");
+}
+
 static void say_verify(struct loop_view *view, const json_t *details)
 {
 	(void)view;
@@ -243,12 +272,21 @@ static const struct {
 	const char *name;
 	void (*say)(struct loop_view *view, const json_t *details);
 } rows[] = {
-	{ "begin", say_begin },       { "iteration", say_iteration },
-	{ "turn", say_turn },         { "wait", say_wait },
-	{ "refused", say_refused },   { "struggle", say_struggle },
-	{ "breaker", say_breaker },   { "tasks_unreadable", say_bad_tasks },
-	{ "context", say_context },   { "verify", say_verify },
-	{ "end", say_end },           { "rollback", say_rollback },
+	{ "begin", say_begin },
+	{ "iteration", say_iteration },
+	{ "turn", say_turn },
+	{ "wait", say_wait },
+	{ "refused", say_refused },
+	{ "struggle", say_struggle },
+	{ "breaker", say_breaker },
+	{ "tasks_unreadable", say_bad_tasks },
+	{ "context", say_context },
+	{ "verify", say_verify },
+	{ "end", say_end },
+	{ "rollback", say_rollback },
+	{ "checkpoint_failed", say_no_checkpoint },
+	{ "winner", say_winner },
+	{ "no_winner", say_no_winner },
 	{ "stopping", say_stopping },
 };
 

@@ -13,8 +13,10 @@
 #include "base/error.h"
 #include "base/mem.h"
 #include "base/own.h"
+#include "base/text.h"
 #include "cli/keys.h"
 #include "cli/policy_set.h"
+#include "cli/mcp_host.h"
 #include "cli/socket_probe.h"
 #include "cli/ssh_keys.h"
 #include "cli/store.h"
@@ -118,6 +120,24 @@ static json_t *hook_json(struct error *err)
 			 net_config_hook_env());
 }
 
+/* With the paths of those that this sandbox's own commands serve. */
+static json_t *sockets_json(const struct sandbox_record *record)
+{
+	json_t *list = socket_list_encode(&record->sockets);
+	json_t *one;
+	size_t i;
+
+	json_array_foreach(list, i, one)
+	{
+		AUTO_FREE char *path = mcp_host_path(
+			record->name, record->sockets.items[i].host, NULL);
+
+		if (path)
+			json_object_set_new(one, "host", json_string(path));
+	}
+	return list;
+}
+
 json_t *net_config_make(const struct sandbox *sandbox, struct error *err)
 {
 	const struct sandbox_record *record = &sandbox->record;
@@ -129,7 +149,7 @@ json_t *net_config_make(const struct sandbox *sandbox, struct error *err)
 	policy = policy_set_json(&set, err);
 	if (!policy)
 		return NULL;
-	sockets = socket_list_encode(&record->sockets);
+	sockets = sockets_json(record);
 	/* The last one, so that the numbers of the others stay. */
 	if (sockets && record->ssh_keys)
 		json_array_append_new(sockets,
@@ -164,7 +184,8 @@ json_t *net_config_start(const struct sandbox *sandbox, struct error *err)
 	if (!net)
 		return NULL;
 	for (size_t i = 0; i < sockets->count; i++) {
-		if (socket_probe(sockets->items[i].host, err) < 0)
+		if (!text_starts(sockets->items[i].host, MCP_HOST_PREFIX) &&
+		    socket_probe(sockets->items[i].host, err) < 0)
 			return NULL;
 	}
 	hook = hook_json(err);

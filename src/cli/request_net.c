@@ -15,6 +15,7 @@
 #include "cli/policy_set.h"
 #include "cli/port_spec.h"
 #include "cli/proxy_file.h"
+#include "cli/mcp_host.h"
 #include "cli/socket_spec.h"
 #include "cli/spelling.h"
 #include "cli/store.h"
@@ -98,7 +99,9 @@ int request_take_net(const struct options *options, const struct store *store,
 	    take_rules(options, "inspect", RULE_INSPECT, request, err) < 0 ||
 	    take_ports(options, request, err) < 0)
 		return -1;
-	return take_sockets(options, store, request, err);
+	if (take_sockets(options, store, request, err) < 0)
+		return -1;
+	return mcp_host_sockets(options, &request->sockets, err);
 }
 
 int request_policy(const struct request *request, const struct store *store,

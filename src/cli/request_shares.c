@@ -5,7 +5,9 @@
 #include "cli/request.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/error.h"
@@ -13,10 +15,13 @@
 #include "base/mem.h"
 #include "base/own.h"
 #include "base/text.h"
+#include "cli/agent_settings.h"
 #include "cli/git_folder.h"
 #include "cli/options.h"
 #include "cli/share_parse.h"
 #include "cli/store.h"
+#include "state/agents.h"
+#include "tree/tree_open.h"
 
 /* Allowed, for people do it; but what is in there is more than a project. */
 static void warn_of_keys(const char *host)
@@ -75,6 +80,48 @@ static int take_volumes(const struct options *options, struct request *request,
 			return error_prefix(err, "-v");
 	}
 	return 0;
+}
+
+/* What a link leads to was not named. */
+static int check_setting(const char *home, const struct agent_setting *one,
+			 struct error *err)
+{
+	AUTO_CLOSE int top = open(home, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	AUTO_CLOSE int fd =
+		top < 0 ? -1 : tree_open(top, one->path, O_PATH | O_CLOEXEC);
+
+	return fd < 0 ? tree_error(err, errno, one->path) : 0;
+}
+
+/* Those that are copied are no shares: agent_settings_copy(). */
+static int take_settings(const struct options *options, struct request *request,
+			 struct error *err)
+{
+	const json_t *agent =
+		agents_find(request->agents, request_agent(request));
+	const char *words, *home = getenv("HOME");
+	size_t at = 0;
+	int got = 0;
+
+	while (got >= 0 && (words = options_next(options, "settings", &at))) {
+		struct agent_setting one;
+
+		while ((got = agent_settings_next(agent, &words, &one, err)) >
+		       0) {
+			AUTO_FREE char *text =
+				xasprintf("%s/%s:" AGENT_SETTINGS_HOME "/%s:ro",
+					  home ? home : "", one.path, one.path);
+
+			if (!one.read_only)
+				continue;
+			request->shares_given = true;
+			if (check_setting(home ? home : "", &one, err) < 0 ||
+			    take(request, text, SHARE_FORM_VOLUME, err) < 0)
+				return error_prefix(err, "--settings %s",
+						    one.name);
+		}
+	}
+	return got < 0 ? -1 : 0;
 }
 
 static int take_mode(const struct options *options, struct request *request,
@@ -175,6 +222,7 @@ int request_take_shares(const struct options *options, bool needs_workspace,
 	    take(request, ".", SHARE_FORM_PATH, err) < 0)
 		return -1;
 	if (take_volumes(options, request, err) < 0 ||
+	    take_settings(options, request, err) < 0 ||
 	    take_mode(options, request, err) < 0 ||
 	    take_hide(options, request, err) < 0 ||
 	    take_quota(options, request, err) < 0)

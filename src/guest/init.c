@@ -35,8 +35,10 @@
 #include "guest/agent_user.h"
 #include "guest/guest.h"
 #include "guest/kernel_args.h"
+#include "guest/mcp_stdio.h"
 #include "guest/modules.h"
 #include "guest/power.h"
+#include "guest/ralph.h"
 #include "guest/rootfs.h"
 #include "guest/runtime.h"
 #include "guest/sysfile.h"
@@ -150,6 +152,7 @@ static int boot_machine(struct kernel_args *args, struct error *err)
 		return -1;
 	trust_provide("", roots.data, roots.len);
 	trust_java_prepare("");
+	ralph_install();
 	return 0;
 }
 
@@ -187,8 +190,11 @@ int main(int argc, char **argv)
 		puts("bawn-init " BAWN_VERSION);
 		return 0;
 	}
+	if (getpid() != 1 && mcp_stdio_is_meant(argv[0]))
+		return mcp_stdio_run(argc, argv);
 	if (getpid() != 1)
-		return tool_run(argc, argv);
+		return ralph_is_meant(argv[0]) ? ralph_run(argc, argv)
+					       : tool_run(argc, argv);
 	umask(022);
 	serve(&guest, &err);
 	log_error("%s", err.text);

@@ -39,10 +39,46 @@ static int make_file(const char *path, struct error *err)
 	return 0;
 }
 
+/* How much of the path is there, and whose the last of it is. */
+static size_t there(const char *path, struct stat *st)
+{
+	char folder[PATH_MAX];
+	char *slash;
+
+	if (text_copy(folder, sizeof(folder), path))
+		return strlen(path);
+	while (lstat(folder, st) && (slash = strrchr(folder, '/')) &&
+	       slash != folder)
+		*slash = '\0';
+	return strlen(folder);
+}
+
+/* In somebody's home what we had to make is theirs. */
+static void give_away(const char *path, size_t from, const struct stat *st)
+{
+	char folder[PATH_MAX];
+
+	if (!st->st_uid || text_copy(folder, sizeof(folder), path))
+		return;
+	for (size_t i = from + 1; folder[i]; i++) {
+		if (folder[i] != '/')
+			continue;
+		folder[i] = '\0';
+		(void)!lchown(folder, st->st_uid, st->st_gid);
+		folder[i] = '/';
+	}
+}
+
 int relay_tree_make(const char *path, mode_t type, struct error *err)
 {
-	return type == S_IFDIR ? fileio_mkdirs(path, 0755, err)
-			       : make_file(path, err);
+	struct stat st = { 0 };
+	size_t old = there(path, &st);
+	int result = type == S_IFDIR ? fileio_mkdirs(path, 0755, err)
+				     : make_file(path, err);
+
+	if (result == 0 && old < strlen(path))
+		give_away(path, old, &st);
+	return result;
 }
 
 void relay_tree_open(const char *path)

@@ -22,6 +22,7 @@
 #include "base/fileio.h"
 #include "base/own.h"
 #include "base/text.h"
+#include "guest/newer.h"
 #include "guest/overlay.h"
 #include "guest/saved_root.h"
 #include "guest/seed.h"
@@ -250,6 +251,28 @@ static int seed(char **args, struct error *err)
 	return result;
 }
 
+/* A number is the upper folder of that share. */
+static int newer(char **args, struct error *err)
+{
+	char upper[OVERLAY_PATH_MAX];
+	const char *path = args[0];
+	AUTO_CLOSE int folder = -1;
+	unsigned number = 0;
+	uint64_t since;
+
+	if (path[0] != '/') {
+		if (read_number(path, &number, err) < 0)
+			return -1;
+		overlay_upper(number, upper);
+		path = upper;
+	}
+	if (text_to_u64(args[1], 0, UINT64_MAX, &since) < 0)
+		return error_set(err, 0, "no time");
+	folder = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	return folder < 0 ? error_set(err, errno, "%s", path)
+			  : newer_list(folder, since, STDOUT_FILENO, err);
+}
+
 static const struct {
 	const char *name;
 	int args;
@@ -262,6 +285,7 @@ static const struct {
 	{ "copy-in", 1, copy_in },   /* what tar-out wrote, to PATH */
 	{ "changes", 1, changes },   /* of share NUMBER, to stdout */
 	{ "seed", 1, seed },         /* files of the home, MODE */
+	{ "newer", 2, newer },       /* files in PLACE since TIME */
 	{ "discard", 2,
 	  discard }, /* changes of share NUMBER, mounted on PATH */
 };

@@ -233,6 +233,13 @@ static int answer_error(const json_t *answer, struct error *err)
 json_t *control_call(struct control_client *client, json_t *request,
 		     struct error *err)
 {
+	return control_call_watched(client, request, NULL, NULL, err);
+}
+
+json_t *control_call_watched(struct control_client *client, json_t *request,
+			     control_progress_fn *on_progress, void *ctx,
+			     struct error *err)
+{
 	if (control_send(client, request, err) < 0)
 		return NULL;
 	/* Bounded: progress without end would outlast every timeout. */
@@ -247,6 +254,8 @@ json_t *control_call(struct control_client *client, json_t *request,
 			answer_error(answer, err);
 		else if (!progress)
 			error_set(err, EPROTO, "control answer without ok");
+		else if (on_progress)
+			on_progress(ctx, answer);
 		json_decref(answer);
 		if (!progress)
 			return NULL;

@@ -57,11 +57,16 @@ int control_send(struct control_client *client, json_t *message,
 json_t *control_receive(struct control_client *client, struct error *err);
 /*
  * Sends and waits for the answer. An answer {"ok":false,"error":T} becomes
- * an error with text T and code from "code". Progress lines are skipped: who
- * wants them uses control_send() and control_receive().
+ * an error with text T and code from "code". Progress lines are skipped.
  */
 json_t *control_call(struct control_client *client, json_t *request,
 		     struct error *err);
+
+/* The same, and tells of the progress lines before the answer. */
+typedef void control_progress_fn(void *ctx, const json_t *line);
+json_t *control_call_watched(struct control_client *client, json_t *request,
+			     control_progress_fn *on_progress, void *ctx,
+			     struct error *err);
 
 /* Strict JSON object of one line; NULL with err otherwise. */
 json_t *control_parse_line(const char *line, size_t len, struct error *err);

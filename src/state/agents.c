@@ -6,6 +6,7 @@
 
 #include <assert.h>
 #include <string.h>
+#include <strings.h>
 
 #include "base/buffer.h"
 #include "base/error.h"
@@ -13,6 +14,8 @@
 #include "base/own.h"
 #include "base/text.h"
 #include "state/data_list.h"
+
+#define SETTINGS_MAX 32
 
 AUTO_DEFINE(json, json_t *, json_decref)
 
@@ -159,10 +162,58 @@ static bool is_seed(const json_t *seed)
 	       (json_is_object(object) || is_argument(text));
 }
 
+/* Where agents keep logins: these never come in, whatever a table says. */
+static bool is_login(const char *path)
+{
+	static const char *const names[] = {
+		".claude.json", ".credentials.json",
+		"credentials",  "credentials.json",
+		"auth.json",    "oauth_creds.json",
+		"hosts.yml",    ".netrc",
+		".ssh",         ".gnupg",
+		".aws",         "tokens.json",
+	};
+
+	for (size_t i = 0; i < ARRAY_SIZE(names); i++)
+		for (const char *part = path; part;) {
+			size_t len = strcspn(part, "/");
+
+			if (len == strlen(names[i]) &&
+			    !strncasecmp(part, names[i], len))
+				return true;
+			part = part[len] ? part + len + 1 : NULL;
+		}
+	return false;
+}
+
+/* Names of files and folders of the home; a whole folder of dots is none. */
+static int check_settings(json_t *settings, struct error *err)
+{
+	const char *name, *path;
+	json_t *value;
+
+	if (!json_is_object(settings) ||
+	    json_object_size(settings) > SETTINGS_MAX)
+		return error_set(err, 0, "settings: names and paths");
+	json_object_foreach(settings, name, value)
+	{
+		path = json_string_value(value);
+		if (!*name || strlen(name) > 64 || strpbrk(name, ":,/") ||
+		    !is_home_path(value) || !strchr(path, '/') ||
+		    is_login(path))
+			return error_set(err, 0,
+					 "settings: \"%.64s\" is not one that "
+					 "may come in",
+					 name);
+	}
+	return 0;
+}
+
 static int check_agent(json_t *agent, struct error *err)
 {
 	json_t *name, *aliases = NULL, *forms_of[AGENT_FORMS] = { NULL };
-	json_t *variables, *environment, *notice = NULL, *seeds = NULL;
+	json_t *variables, *environment, *notice = NULL, *seeds = NULL,
+					 *settings = NULL;
 	const char *template_name, *output;
 	json_error_t why;
 	int word = 0;
@@ -170,14 +221,14 @@ static int check_agent(json_t *agent, struct error *err)
 	if (json_unpack_ex(
 		    agent, &why, JSON_STRICT,
 		    "{s:o, s?o, s:s, s:o, s?o, s:o, s?o, s?o, s:s, s:o, s:o, "
-		    "s?o, s?o, s?b}",
+		    "s?o, s?o, s?o, s?b}",
 		    "name", &name, "aliases", &aliases, "template",
 		    &template_name, forms[0], &forms_of[0], forms[1],
 		    &forms_of[1], forms[2], &forms_of[2], forms[3],
 		    &forms_of[3], forms[4], &forms_of[4], "output", &output,
 		    "variables", &variables, "environment", &environment,
-		    "notice", &notice, "seeds", &seeds, "word_is_program",
-		    &word) < 0)
+		    "notice", &notice, "seeds", &seeds, "settings", &settings,
+		    "word_is_program", &word) < 0)
 		return error_set(err, 0, "%s", why.text);
 	if (!is_name(name))
 		return error_set(err, 0, "a name has 1 to %d of a-z, 0-9, '-'",
@@ -186,7 +237,8 @@ static int check_agent(json_t *agent, struct error *err)
 	    check_forms(agent, err) < 0 ||
 	    check_list(variables, "variables", is_variable_name, err) < 0 ||
 	    check_environment(environment, err) < 0 ||
-	    (seeds && check_list(seeds, "seeds", is_seed, err) < 0))
+	    (seeds && check_list(seeds, "seeds", is_seed, err) < 0) ||
+	    (settings && check_settings(settings, err) < 0))
 		return -1;
 	if (notice && !is_home_path(notice))
 		return error_set(err, 0, "notice: a path beneath the home");

@@ -122,6 +122,16 @@ void client_answer(struct client *client, json_t *answer)
 	update_events(client);
 }
 
+void client_progress(struct client *client, json_t *line)
+{
+	AUTO_FREE char *text = control_encode_line(line);
+
+	json_decref(line);
+	if (text)
+		queue(client, text, strlen(text));
+	update_events(client);
+}
+
 void client_answer_session(struct client *client, json_t *answer)
 {
 	send_answer(client, answer);

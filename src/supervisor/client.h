@@ -97,6 +97,8 @@ void clients_close(struct clients *clients);
 
 /* Takes the reference. The client may send its next request. */
 void client_answer(struct client *client, json_t *answer);
+/* A line before the answer, which is still to come. Takes the reference. */
+void client_progress(struct client *client, json_t *line);
 /* As client_answer(), and session frames follow. */
 void client_answer_session(struct client *client, json_t *answer);
 size_t client_room(const struct client *client);

@@ -255,17 +255,33 @@ static void handle_checkpoint(struct client *client, json_t *json)
 {
 	struct error err;
 	const char *op;
-	int memory = 1;
+	int memory = 1, at_once = 0;
 
-	if (json_unpack(json, "{s:s, s?b !}", "op", &op, "memory", &memory) <
-	    0) {
-		refuse(client, EINVAL, "checkpoint takes memory");
+	if (json_unpack(json, "{s:s, s?b, s?b !}", "op", &op, "memory", &memory,
+			"at_once", &at_once) < 0) {
+		refuse(client, EINVAL, "checkpoint takes memory and at_once");
 		return;
 	}
 	client->waits_for = WAITS_FOR_SAVED;
 	if (saving_begin(sandbox_of(client),
-			 memory ? SAVING_CHECKPOINT : SAVING_DISK, &err) < 0)
+			 !memory   ? SAVING_DISK
+			 : at_once ? SAVING_CHECKPOINT_AT_ONCE
+				   : SAVING_CHECKPOINT,
+			 &err) < 0)
 		refuse(client, err.code, err.text);
+}
+
+void requests_went_on(struct sandbox *sandbox)
+{
+	LIST_FOR_EACH(node, &sandbox->clients.all) {
+		struct client *client = LIST_ENTRY(node, struct client, link);
+
+		if (client->waits_for == WAITS_FOR_SAVED)
+			client_progress(client,
+					json_pack("{s:s, s:f}", "progress",
+						  "running", "pause_ms",
+						  sandbox->saving.pause_ms));
+	}
 }
 
 void requests_saved(struct sandbox *sandbox, const char *why)

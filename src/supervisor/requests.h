@@ -23,6 +23,8 @@ void requests_life_changed(struct sandbox *sandbox);
 void requests_session_started(struct sandbox *sandbox, struct session *session,
 			      struct client *opener,
 			      const struct message_session_started *reply);
+/* The machine of a checkpoint runs again; the copy is still being made. */
+void requests_went_on(struct sandbox *sandbox);
 /* A snapshot was taken; or why not. */
 void requests_saved(struct sandbox *sandbox, const char *why);
 void requests_stats_arrived(struct sandbox *sandbox);

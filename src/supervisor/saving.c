@@ -174,7 +174,7 @@ static int begin_memory(struct sandbox *sandbox, struct error *err)
 			    sandbox->files->qemu.ram, saving->ram,
 			    (uint64_t)sandbox->spec->memory_mib << 20, err) < 0)
 		return -1;
-	return saving->kind == SAVING_CHECKPOINT ? use_memory(saving, err) : 0;
+	return saving->kind == SAVING_SUSPEND ? 0 : use_memory(saving, err);
 }
 
 int saving_begin(struct sandbox *sandbox, enum saving_kind kind,
@@ -286,6 +286,7 @@ static void resume_checkpoint(struct sandbox *sandbox)
 	log_info("checkpoint: the machine stood for %.0f ms, %llu MB",
 		 saving->pause_ms,
 		 (unsigned long long)saving->image.private >> 20);
+	requests_went_on(sandbox);
 }
 
 void saving_disk_begun(struct sandbox *sandbox)
@@ -313,7 +314,7 @@ static void on_devices_written(void *ctx, const struct qmp_reply *reply)
 	}
 	qmp_send(&sandbox->qmp, "remove-fd",
 		 json_pack("{s:i}", "fdset-id", QMP_SET_STATE), NULL, NULL);
-	if (saving->kind == SAVING_CHECKPOINT)
+	if (saving->kind != SAVING_SUSPEND)
 		resume_checkpoint(sandbox);
 	timer_start(sandbox->loop, &saving->turn, 0);
 }
@@ -326,7 +327,7 @@ static void save_machine(struct sandbox *sandbox)
 	saving->step = SAVING_MACHINE;
 	saving->stopped = true;
 	ask(sandbox, "stop", NULL, must_succeed);
-	if (saving->kind == SAVING_CHECKPOINT)
+	if (saving->kind != SAVING_SUSPEND)
 		saving_disk_begin(sandbox);
 	if (qmp_send_fd(&sandbox->qmp, QMP_SET_STATE, saving->state,
 			must_succeed, &err) < 0) {
@@ -368,14 +369,14 @@ static void finish_checkpoint(struct sandbox *sandbox)
 		return;
 	/* Sums and syncs take long, and sessions wait for us: the client does
 	 * them. */
-	if (saving->kind == SAVING_CHECKPOINT &&
+	if (saving->kind != SAVING_DISK &&
 	    saving_write_manifest(sandbox, &err) < 0) {
 		saving_fail(sandbox, "%s", err.text);
 		return;
 	}
 	saving_release(sandbox);
 	saving->step = SAVING_NOT;
-	if (saving->kind == SAVING_CHECKPOINT)
+	if (saving->kind != SAVING_DISK)
 		sandbox_event(sandbox, "checkpoint", NULL);
 	requests_saved(sandbox, NULL);
 	requests_life_changed(sandbox);
@@ -421,7 +422,7 @@ static void next_turn(struct timer *timer)
 		timer_start(sandbox->loop, timer, 0);
 	} else {
 		saving->ram_done = true;
-		if (saving->kind == SAVING_CHECKPOINT)
+		if (saving->kind != SAVING_SUSPEND)
 			finish_checkpoint(sandbox);
 		else
 			finish_suspend(sandbox);

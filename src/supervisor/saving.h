@@ -27,6 +27,9 @@ enum saving_kind {
 			      disk.qcow2 lies */
 	SAVING_DISK,       /* of a checkpoint the disk alone: programs stand
 			      until its copy has begun */
+	/* The same, and nobody works in the machine: how long it stands does
+	   not matter, and copying ahead would only come on top. */
+	SAVING_CHECKPOINT_AT_ONCE,
 };
 
 enum saving_step {

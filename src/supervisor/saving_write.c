@@ -186,7 +186,7 @@ static int note_files(struct sandbox *sandbox, struct snapshot *snapshot,
 	    snapshot_note(saving->state, &snapshot->state, err) < 0 ||
 	    snapshot_note(disk, &snapshot->disk, err) < 0)
 		return -1;
-	if (saving->kind == SAVING_CHECKPOINT)
+	if (saving->kind != SAVING_SUSPEND)
 		return 0;
 	if (snapshot_sum(saving->ram, snapshot->ram.sum, err) < 0 ||
 	    sum_state(saving, snapshot->state.sum, err) < 0)

@@ -190,6 +190,51 @@ check = small --version
             os.unlink(f"{bawn.home}/config/{name}")
 
 
+MINI = {"name": "mini", "template": "tiny", "interactive": ["sh"], "once": ["sh"], "output": "text",
+        "variables": [], "environment": {}, "notice": ".mini/MINI.md",
+        "settings": {"skills": ".mini/skills", "settings.json": ".mini/settings.json",
+                     "MINI.md": ".mini/MINI.md", "linked": ".mini/linked"}}
+
+
+def test_own_settings_come_in_by_name(bawn, tmp_path):
+    """Copied or read-only; nothing that was not named, and no credential."""
+    table = f"{bawn.home}/config/agents.d/mini.json"
+    skill = tmp_path / "home/.mini/skills/s/run.sh"
+    skill.parent.mkdir(parents=True)
+    skill.write_text("#!/bin/sh\necho skill\n")
+    skill.chmod(0o755)
+    (skill.parent / "out").symlink_to("/etc/shadow")
+    mini = tmp_path / "home/.mini"
+    (mini / "settings.json").write_text('{"env": {"K": "v"}, "model": "m"}')
+    (mini / "auth.json").write_text("login")
+    (mini / "MINI.md").write_text("my words\n")
+    (mini / "linked").symlink_to(tmp_path)
+    os.makedirs(os.path.dirname(table), exist_ok=True)
+    with open(table, "w", encoding="ascii") as file:
+        json.dump({"agents": [MINI]}, file)
+    mine = bawn.with_env(HOME=str(tmp_path / "home"))
+    words = ("create", "-m", "256M", "--cpus", "1", "--name")
+    try:
+        mine(*words, "t-copy", "--settings", "skills,settings.json,MINI.md", "mini", ".",
+             timeout=120)
+        said = mine.exec("t-copy", "sh", "-c", "cd ~/.mini; ls; skills/s/run.sh; echo x > new; "
+                         "head -n 3 MINI.md; cat settings.json skills/s/out 2>&1; true").out
+        assert said.startswith("MINI.md\nsettings.json\nskills\nskill\nmy words\n\n# Where"), said
+        assert '"model": "m"' in said and "env" not in said and "root:" not in said, said
+        mine(*words, "t-shared", "--settings", "skills:ro", "mini", ".", timeout=60)
+        said = mine.exec("t-shared", "sh", "-c", "cd ~/.mini; skills/s/run.sh; touch new && "
+                         "touch skills/x 2>&1 || true").out
+        assert said.startswith("skill\n") and "Read-only" in said, said
+        for word, code, why in (("linked", 1, "is a link"), ("linked:ro", 1, "symbolic link"),
+                                ("auth.json", 2, "mini has these"), ("settings.json:ro", 2, "copied")):
+            refused = mine.raw(*words, "t-no", "--settings", word, "mini", ".")
+            assert refused.code == code and why in refused.err, refused
+            assert "t-no" not in mine.names()
+    finally:
+        mine.raw("rm", "-f", "t-copy", "t-shared")
+        os.unlink(table)
+
+
 @SLOW
 @pytest.mark.seconds(600)
 def test_claude_opens_on_a_terminal_without_dialogs(claude, screen):

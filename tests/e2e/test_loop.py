@@ -245,6 +245,32 @@ def test_forged_files_of_the_workspace_decide_nothing(project):
     os.unlink(project.file(".ralph"))
 
 
+def test_a_state_from_before_each_iteration_is_kept_beside_the_agent(project):
+    """The agent works while it is copied; of many the last five stay."""
+    def labels():
+        return [label for label in project.bawn("checkpoint", "ls", "-q", project.name).out.split()
+                if label.startswith("loop-")]
+    before = set(labels())
+    process = project.bawn.popen(*project.words("while [ ! -e go ]; do sleep 0.1; done; date > f",
+                                                "-n", "6"))
+    try:
+        wait(lambda: set(labels()) - before, 30, "the first checkpoint")
+        assert process.poll() is None
+        put(project.file("go"), "")
+        out, _ = process.communicate(timeout=60)
+    finally:
+        process.kill()
+        process.communicate()
+    kept = [json.loads(line)["checkpoint"] for line in out.splitlines()
+            if json.loads(line)["event"] == "turn"]
+    assert len(kept) == 6 and labels() == kept[1:], (kept, labels())
+    bad = project.loop("true", "--rollback-on-failure", "--no-checkpoints")
+    assert bad.code == 64 and "needs checkpoints" in bad.err, bad
+    os.unlink(project.file("go"))
+    none = project.loop("true", "--once", "--no-checkpoints")
+    assert "checkpoint" not in turns(none)[0] and labels() == kept[1:]
+
+
 def test_an_error_is_rolled_back(project):
     """The workspace and the machine are as they were before the iteration."""
     done = project.loop(f"""case $RALPH_ITERATION in
@@ -259,7 +285,7 @@ def test_an_error_is_rolled_back(project):
 
 def test_many_iterations_leave_the_folder_served(project):
     """Each has a mark of its own in the undo journal."""
-    capped = project.loop("date > many$RALPH_ITERATION", "-n", "15")
+    capped = project.loop("date > many$RALPH_ITERATION", "-n", "15", "--no-checkpoints")
     assert capped.code == 1 and end(capped)["iterations"] == 15, capped
     assert project.bawn.exec(project.name, "cat", project.file("many15")).out
 
@@ -361,3 +387,57 @@ def test_the_sandbox_of_a_loop_is_its_own(session, tmp_path):
     assert project.read("prompt.txt").startswith("do it\n")
     assert session.status(project.name) in ("stopped", "suspended")
     session.rm(project.name)
+
+
+def test_the_guest_has_a_ralph_of_its_own(project):
+    """The same files from inside: the agent's user, in the workspace."""
+    project.clear()
+    inside = [("--add-task", "B-1: from inside"), ("--add-context", "be quick"), ("--list-tasks",)]
+    said = [project.bawn.exec(project.name, "ralph", *words).out for words in inside]
+    assert said[2] == "  1 [ ] B-1: from inside\n", said
+    done = project.loop(f"ralph --status > seen; echo '<promise>B-1:DONE</promise>'; {COMPLETE}",
+                        "-n", "1")
+    assert done.code == 0 and "be quick" in project.read("prompt.txt"), done
+    assert project.name in project.read("seen") and "running" in project.read("seen")
+    refused = project.bawn.raw("exec", project.name, "ralph", "do it")
+    assert refused.code == 64 and "runs on the host" in refused.err, refused
+    project.clear()
+
+
+def test_attempts_in_workspaces_of_their_own(session, tmp_path):
+    """A loop over an overlay, and then two at once from its state: the smaller change wins."""
+    project = Project(session, f"{tmp_path}/project")
+    put(project.file("text"), "one\n")
+    session("loop", "--add-task", "A-1: the first", project.path)
+    try:
+        done = project.loop(f"""echo two > mine; rm text
+            echo '<promise>A-1:DONE</promise>'; {COMPLETE}""", *SMALL, "--workspace-mode", "overlay",
+                            "--verify", "test -e mine && grep -q 'x. A-1' .ralph/ralph-tasks.md")
+        assert done.code == 0 and "1 of" not in done.err, done
+        assert sorted(turns(done)[0]["files"]) == ["mine", "prompt.txt", "text"], done
+        assert os.path.exists(project.file("text")) and not os.path.exists(project.file("mine"))
+        assert "-one" in session("diff", project.name).out
+        bad = project.loop("true", *SMALL, "--attempts", "2")
+        assert bad.code == 64 and "--verify" in bad.err, bad
+        process = session.popen(*project.words(
+            f"""touch there; n=${{RALPH_LOOP##*-}}; seq $((30 / n)) > new
+            while [ ! -e go ]; do sleep 0.1; done; {COMPLETE}""", *SMALL, "--attempts", "3",
+            "--verify", "test $(cat new | wc -l) -gt 10", "-n", "1"))
+        try:
+            wait(lambda: session("ls").out.count(", iteration 1/1") == 3, 60, "three at once")
+            put(project.file("go"), "")
+            out, err = process.communicate(timeout=90)
+        finally:
+            process.kill()
+            process.communicate()
+        last = json.loads(out.splitlines()[-1])
+        assert process.returncode == 0 and last["event"] == "winner", (out, err)
+        assert last["name"] == f"{project.name}-2" and last["attempt"] == 2, last
+        mine = [name for name in session.names() if name.startswith(project.name)]
+        assert sorted(mine) == [project.name, last["name"]], mine
+        assert "- [x] A-1" in project.read(".ralph/ralph-tasks.md")
+        session("apply", last["name"])
+        assert project.read("new").count("\n") == 15 and project.read("mine") == "two\n"
+    finally:
+        session.raw("rm", "-f", *[name for name in session.names()
+                                  if name.startswith(project.name)])

@@ -6,7 +6,7 @@ import subprocess
 
 import pytest
 
-from bawn import BAWN, START_SECONDS
+from bawn import BAWN, SMALL, START_SECONDS
 
 
 class Mcp:
@@ -74,3 +74,48 @@ def test_a_reader_is_offered_nothing_that_changes(bawn):
     assert "error" in server.ask("tools/call", name="sandbox_exec",
                                  arguments={"name": "a1", "script": "true"})
     server.close()
+
+
+HOST_SERVER = """
+import json, os, sys
+for line in sys.stdin:
+    call = json.loads(line)
+    if call.get("method") == "bad":
+        print("no message", flush=True)
+    elif "id" in call:
+        print(json.dumps({"jsonrpc": "2.0", "id": call["id"], "result": {
+            "uid": os.getuid(), "cwd": os.getcwd(), "pid": os.getpid(),
+            "fds": len(os.listdir("/proc/self/fd"))}}), flush=True)
+"""
+
+
+def test_a_server_of_the_host_is_a_command_in_the_guest(bawn, tmp_path):
+    """For as long as the command runs; each call is logged, and only calls pass."""
+    server = tmp_path / "server.py"
+    server.write_text(HOST_SERVER)
+    call = '{"jsonrpc":"2.0","id":%d,"method":"%s","params":{"name":"tool"}}'
+    name = f"m-{os.urandom(3).hex()}"
+    script = f"""ask() {{ printf '%s\\n' "$@" | bawn-mcp here 2>&1; echo "code $?"; }}
+        ask '{call % (1, "tools/call")}' '{call % (2, "tools/list")}'
+        ask rubbish; ask '{call % (3, "bad")}'
+        head -c 5000000 /dev/zero | tr '\\0' '{{' | bawn-mcp here 2>&1; bawn-mcp there 2>&1"""
+    try:
+        done = bawn.raw("run", "--name", name, *SMALL, "--mcp", f"here=exec python3 {server}",
+                        "shell", ".", "--", "sh", "-c", script, timeout=START_SECONDS)
+        answers = [json.loads(line)["result"] for line in done.out.splitlines()
+                   if line.startswith("{")]
+        assert len(answers) == 2 and answers[0]["pid"] == answers[1]["pid"], done
+        assert answers[0]["uid"] == os.getuid() and answers[0]["fds"] == 4, answers
+        assert answers[0]["cwd"] == os.path.realpath(bawn.env["HOME"]), answers
+        assert done.out.count("does not answer") == 3 and "there is not there" in done.out, done
+        assert not os.path.exists(f"/proc/{answers[0]['pid']}")
+        with open(f"{bawn.home}/state/sandboxes/{name}/mcp.jsonl", encoding="utf-8") as file:
+            log = [json.loads(line) for line in file]
+        assert [(entry["from"], entry["kind"]) for entry in log if entry.get("id") in ("1", "2")] \
+            == [("guest", "request")] * 2 + [("server", "result")] * 2, log
+        assert log[0]["tool"] == "tool" and log[0]["method"] == "tools/call", log
+        assert [entry["from"] for entry in log if entry["kind"] == "refused"] == ["server"], log
+        # nobody serves it any more
+        assert bawn.raw("exec", name, "sh", "-c", "echo '{}' | bawn-mcp here").code == 1
+    finally:
+        bawn.rm(name)

@@ -150,6 +150,30 @@ static int client_over_pair(struct control_client *client)
 	return ends[1];
 }
 
+static void count_progress(void *ctx, const json_t *line)
+{
+	int *count = ctx;
+
+	*count += json_integer_value(json_object_get(line, "n")) == *count + 1;
+}
+
+static void progress_is_told_in_order(void)
+{
+	static const char bytes[] = "{\"progress\":\"a\",\"n\":1}\n"
+				    "{\"progress\":\"b\",\"n\":2}\n"
+				    "{\"ok\":false,\"error\":\"late\"}\n";
+	struct control_client client;
+	AUTO_CLOSE int peer = client_over_pair(&client);
+	struct error err = { 0 };
+	int count = 0;
+
+	REQUIRE(write(peer, bytes, sizeof(bytes) - 1) > 0);
+	CHECK(!control_call_watched(&client, json_pack("{s:s}", "op", "x"),
+				    count_progress, &count, &err));
+	CHECK(count == 2 && !strcmp(err.text, "late"));
+	control_client_release(&client);
+}
+
 static void bytes_after_the_answer_are_kept(void)
 {
 	static const char bytes[] = "{\"progress\":\"booting\"}\n"
@@ -287,6 +311,7 @@ int main(void)
 		RUN(an_unmapped_uid_may_not_command);
 	else
 		SKIP(an_unmapped_uid_may_not_command, "needs root");
+	RUN(progress_is_told_in_order);
 	RUN(bytes_after_the_answer_are_kept);
 	RUN(a_refusal_becomes_an_error);
 	RUN(an_endless_line_is_given_up);

@@ -64,6 +64,15 @@ static const char *const bad[] = {
 	FILE_OF(AGENT("a", ", \"seeds\": [{\"path\": \"x\", \"json\": 1}]")),
 	FILE_OF(AGENT("a", ", \"seeds\": [{\"path\": \"x\", \"json\": {}, "
 			   "\"text\": \"\"}]")),
+	/* logins are no settings, wherever they lie */
+	FILE_OF(AGENT("a", ", \"settings\": {\"x\": \"../x/y\"}")),
+	FILE_OF(AGENT("a", ", \"settings\": {\"x\": \".a\"}")),
+	FILE_OF(AGENT("a", ", \"settings\": {\"x\": 1}")),
+	FILE_OF(AGENT("a", ", \"settings\": {\"x:ro\": \".a/b\"}")),
+	FILE_OF(AGENT("a", ", \"settings\": {\"x\": \".a/auth.json\"}")),
+	FILE_OF(AGENT("a", ", \"settings\": {\"x\": \".ssh/config\"}")),
+	FILE_OF(AGENT("a", ", \"settings\": {\"x\": "
+			   "\".claude/.Credentials.json\"}")),
 	/* outputs and variables that are none */
 	"{\"agents\": [{\"name\": \"a\", \"template\": \"base\", "
 	"\"interactive\": [\"a\"], \"once\": [\"a\"], \"output\": \"xml\", "
