@@ -6,7 +6,7 @@ import subprocess
 
 import pytest
 
-from bawn import BAWN, SMALL, START_SECONDS
+from bawn import BAWN, SMALL, START_SECONDS, alive, wait
 
 
 class Mcp:
@@ -108,7 +108,7 @@ def test_a_server_of_the_host_is_a_command_in_the_guest(bawn, tmp_path):
         assert answers[0]["uid"] == os.getuid() and answers[0]["fds"] == 4, answers
         assert answers[0]["cwd"] == os.path.realpath(bawn.env["HOME"]), answers
         assert done.out.count("does not answer") == 3 and "there is not there" in done.out, done
-        assert not os.path.exists(f"/proc/{answers[0]['pid']}")
+        wait(lambda: not alive(answers[0]["pid"]), 10, "the server is gone")
         with open(f"{bawn.home}/state/sandboxes/{name}/mcp.jsonl", encoding="utf-8") as file:
             log = [json.loads(line) for line in file]
         assert [(entry["from"], entry["kind"]) for entry in log if entry.get("id") in ("1", "2")] \
