@@ -405,16 +405,20 @@ static int disk_of_running(struct making *making, const char *name,
 int checkpoint_take_disk(const struct sandbox *sandbox, int folder,
 			 const char *name, struct error *err)
 {
-	struct making making = { .sandbox = sandbox, .folder = folder };
+	struct making making = { .sandbox = sandbox,
+				 .control = -1,
+				 .folder = folder };
 	AUTO_CLOSE int machine =
 		open_dir(sandbox->folder, SANDBOX_MACHINE_FOLDER, err);
 	int result;
 
-	if (machine < 0)
+	if (machine < 0 || find_machine(&making, err) < 0)
 		return -1;
 	making.machine = machine;
-	if (fileio_is_locked(sandbox->folder, STORE_ALIVE_FILE) == 1) {
+	if (making.control >= 0) {
 		result = disk_of_running(&making, name, err);
+		if (making.control >= 0)
+			close(making.control);
 		fileio_remove_tree(machine, SNAPSHOT_MAKING, NULL);
 	} else {
 		result = copy_file(machine, "disk.qcow2", folder, name, err);
