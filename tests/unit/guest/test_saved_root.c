@@ -58,7 +58,7 @@ static bool is(const char *path, const char *wanted)
 
 	return fileio_read(AT_FDCWD, full(path), &text, &err) == 0 &&
 	       text.len == strlen(wanted) &&
-	       !memcmp(text.data, wanted, text.len);
+	       (!text.len || !memcmp(text.data, wanted, text.len));
 }
 
 static void what_is_one_sandboxs_is_left_out(void)
