@@ -165,6 +165,7 @@ int remote_helper_run(int argc, const char *const *argv)
 {
 	AUTO_SANDBOX struct sandbox sandbox = SANDBOX_INIT;
 	struct error err = { 0 };
+	char line[LINE_BYTES];
 	int code = -1;
 
 	/* a git that was killed leaves no session behind */
@@ -173,6 +174,9 @@ int remote_helper_run(int argc, const char *const *argv)
 		error_set(&err, 0, "git runs this for remotes bawn::NAME");
 	else if (open_named(argv[2], &sandbox, &err) == 0)
 		code = serve(&sandbox, &err);
+	else
+		/* git would die of the pipe that nobody read, without a word */
+		(void)read_line(line, NULL);
 	if (code >= 0)
 		return code;
 	progress_view_clear();
