@@ -20,7 +20,8 @@ import threading
 import common
 
 sys.path.insert(0, f"{common.TOP}/tests/lib")
-from net_peer import CLOSE, DATA, FIRST_WINDOW, FRAME, PIECE, Peer, answer  # noqa: E402
+from net_peer import (CLOSE, DATA, FIRST_WINDOW, FRAME, PIECE, SLOT, SLOT_BYTES,  # noqa: E402
+                      Peer, answer)
 from plain_machine import Blueprint, PlainMachine  # noqa: E402
 
 PROBE = f"{common.TOP}/build/tests/e2e/net_probe"
@@ -32,11 +33,12 @@ REFUSED, DOWN, UP, WEB = 1, 2, 3, 80  # ports
 class Host:
     """The host's end of the gate, in a thread of its own."""
 
-    def __init__(self, sock, size):
+    def __init__(self, sock, size, slots):
         self.peer, self.size = Peer(sock), size
+        self.peer.use_slots(slots)
         self.peer.answer = lambda asked, transport: answer(asked)
         self.sending = {}
-        self.payload = os.urandom(PIECE - FRAME.size)
+        self.payload = os.urandom(SLOT_BYTES)
         self.stopped = False
         self.thread = threading.Thread(target=self.run, daemon=True)
         self.thread.start()
@@ -63,12 +65,20 @@ class Host:
         if stream.what[1] in (DOWN, WEB):
             self.sending[stream] = self.size
 
+    def frame(self, stream, left):
+        """The next bytes in a slot, or in the frame where none is free."""
+        if not self.peer.free:
+            count = min(PIECE - FRAME.size, stream.window, left)
+            return count, FRAME.pack(DATA, stream.number, count) + self.payload[:count]
+        count = min(SLOT_BYTES, stream.window, left)
+        return count, FRAME.pack(SLOT, stream.number, 8) + self.peer.fill(self.payload[:count])
+
     def send(self, stream):
         """As many whole frames as the window allows, in one write."""
         frames, left = [], self.sending[stream]
         while left and stream.window and len(self.peer.out) < FIRST_WINDOW:
-            count = min(len(self.payload), stream.window, left)
-            frames.append(FRAME.pack(DATA, stream.number, count) + self.payload[:count])
+            count, frame = self.frame(stream, left)
+            frames.append(frame)
             stream.window -= count
             left -= count
         self.sending[stream] = left
@@ -119,7 +129,7 @@ def main():
     machine = PlainMachine(Blueprint(common), port=RAW_PORT)
     with open(PROBE, "rb") as file:
         machine.sh("cat >/run/probe && chmod 755 /run/probe", given=file.read())
-    host = Host(machine.ports["gate"], size)
+    host = Host(machine.ports["gate"], size, machine.slots)
     times = {"raw": [], "down": [], "curl": [], "up": []}
     for _ in range(options.rounds):
         times["raw"].append(raw(machine, size))

@@ -17,9 +17,10 @@ case $dir in
 *) dir=./$dir ;;
 esac
 
-# A Dockerfile with nothing but FROM would be the agent's own template again.
+# As `bawn init` wrote it, it would be the agent's own template again.
 template=
-if grep -Eqi '^[[:space:]]*(RUN|COPY|ADD|ENV)[[:space:]]' "$here/Dockerfile"; then
+if grep -Eiv '^[[:space:]]*(#|USER[[:space:]]|FROM docker/sandbox-templates:claude-code[[:space:]]*$|$)' \
+	"$here/Dockerfile" >/dev/null; then
 	file=$(mktemp)
 	trap 'rm -f "$file"' EXIT
 	# what it stands on has the agent that was asked for

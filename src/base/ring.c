@@ -113,6 +113,25 @@ void ring_consume(struct ring *ring, size_t len)
 	ring->len -= len;
 }
 
+size_t ring_read(struct ring *ring, void *bytes, size_t len)
+{
+	struct iovec iov[2];
+	int count = ring_readable(ring, iov);
+	uint8_t *to = bytes;
+	size_t done = 0;
+
+	for (int i = 0; i < count && done < len; i++) {
+		size_t part = len - done;
+
+		if (part > iov[i].iov_len)
+			part = iov[i].iov_len;
+		memcpy(to + done, iov[i].iov_base, part);
+		done += part;
+	}
+	ring_consume(ring, done);
+	return done;
+}
+
 size_t ring_write(struct ring *ring, const void *bytes, size_t len)
 {
 	struct iovec iov[2];

@@ -25,6 +25,8 @@ void ring_release(struct ring *ring);
 size_t ring_space(const struct ring *ring);
 /* Copies what fits; returns how many bytes were taken. */
 size_t ring_write(struct ring *ring, const void *bytes, size_t len);
+/* Copies and consumes at most len bytes; returns how many. */
+size_t ring_read(struct ring *ring, void *bytes, size_t len);
 /* The readable bytes as one or two pieces; returns the number of pieces. */
 int ring_readable(const struct ring *ring, struct iovec iov[2]);
 /* The free space as one or two pieces; returns the number of pieces. */

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * blocked.c - which hosts a command was not let to, told when it has failed
+ * blocked.c - why a command may have failed: hosts that it was not let to, and
+ * logins that are over
  */
 #include "cli/blocked.h"
 
@@ -14,6 +15,7 @@
 #include "base/fileio.h"
 #include "base/own.h"
 #include "base/text.h"
+#include "cli/keys.h"
 #include "cli/net_log.h"
 #include "cli/progress_view.h"
 #include "cli/store.h"
@@ -124,6 +126,24 @@ static void print(const struct found *found, const char *name)
 	for (size_t i = 0; i < found->count; i++)
 		fprintf(stderr, "%s%s", i ? "," : "", found->hosts[i]);
 	fprintf(stderr, "'` allows %s)\n", found->count > 1 ? "them" : "it");
+}
+
+void blocked_report_logins(const struct sandbox *sandbox)
+{
+	json_t *names = keys_over(sandbox), *name;
+	size_t i;
+
+	json_array_foreach(names, i, name)
+	{
+		const char *text = json_string_value(name);
+
+		progress_view_clear();
+		fprintf(stderr,
+			"bawn: the login %s is over and has to be made again "
+			"(`bawn secret login %s --sandbox %s`)\n",
+			text, text, sandbox->record.name);
+	}
+	json_decref(names);
 }
 
 void blocked_report(const struct sandbox *sandbox,

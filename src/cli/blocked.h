@@ -23,3 +23,5 @@ struct blocked_mark blocked_begin(const struct sandbox *sandbox);
  */
 void blocked_report(const struct sandbox *sandbox,
 		    const struct blocked_mark *mark);
+/* Logins that are over: why an agent may have failed. */
+void blocked_report_logins(const struct sandbox *sandbox);

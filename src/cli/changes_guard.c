@@ -12,6 +12,7 @@
 #include "base/text.h"
 #include "cli/changes_internal.h"
 #include "cli/git_trusts.h"
+#include "cli/held_links.h"
 #include "cli/store.h"
 #include "state/guard_file.h"
 #include "state/share_list.h"
@@ -35,6 +36,7 @@ int changes_load_guard(struct changes *changes, struct error *err)
 	if (i)
 		return error_set(err, EILSEQ, "guard");
 	git_trusts_add(&changes->sandbox->record.shares, held);
+	held_links_add(&changes->sandbox->record.shares, held, NULL);
 	guard_list_release(&changes->guard);
 	json_array_foreach(held, i, line)
 	{

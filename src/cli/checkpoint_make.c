@@ -239,8 +239,8 @@ static int from_running(struct making *making, struct error *err)
 	return 0;
 }
 
-static int copy_file(int from_folder, const char *from_name, int to_folder,
-		     const char *to_name, struct error *err)
+static int copy_unsynced(int from_folder, const char *from_name, int to_folder,
+			 const char *to_name, struct error *err)
 {
 	AUTO_CLOSE int from =
 		openat(from_folder, from_name,
@@ -256,7 +256,24 @@ static int copy_file(int from_folder, const char *from_name, int to_folder,
 		return error_set(err, errno, "%s", to_name);
 	if (fileio_copy_sparse(from, to, err) < 0)
 		return error_prefix(err, "%s", to_name);
-	return fsync(to) < 0 ? error_set(err, errno, "%s", to_name) : 0;
+	return 0;
+}
+
+static int sync_file(int folder, const char *name, struct error *err)
+{
+	AUTO_CLOSE int fd =
+		openat(folder, name, O_RDONLY | O_NOFOLLOW | O_CLOEXEC);
+
+	return fd < 0 || fsync(fd) < 0 ? error_set(err, errno, "%s", name) : 0;
+}
+
+static int copy_file(int from_folder, const char *from_name, int to_folder,
+		     const char *to_name, struct error *err)
+{
+	return copy_unsynced(from_folder, from_name, to_folder, to_name, err) <
+			       0
+		       ? -1
+		       : sync_file(to_folder, to_name, err);
 }
 
 /* The memory is never written to again, only unlinked: it may be shared. */
@@ -365,6 +382,10 @@ static int finish(struct making *making, struct error *err)
 				 "created", (json_int_t)record->created);
 	AUTO_FREE char *text = json_dumps(json, JSON_COMPACT);
 
+	/* Not before: whoever works in the sandbox would wait for the disk. */
+	if (sync_file(making->folder, CHECKPOINT_SHARES, err) < 0 &&
+	    err->code != ENOENT)
+		return -1;
 	if (!text || fileio_replace(making->folder, CHECKPOINT_FILE, text,
 				    strlen(text), 0600, FILEIO_SYNC, err) < 0)
 		return -1;
@@ -420,8 +441,8 @@ int checkpoint_make(const struct sandbox *sandbox,
 	find_parent(sandbox, &making->record);
 	if (making_open(making, err) < 0)
 		return -1;
-	if (copy_file(sandbox->folder, CHECKPOINT_SHARES, making->folder,
-		      CHECKPOINT_SHARES, err) < 0 &&
+	if (copy_unsynced(sandbox->folder, CHECKPOINT_SHARES, making->folder,
+			  CHECKPOINT_SHARES, err) < 0 &&
 	    err->code != ENOENT)
 		return -1;
 	if (take(making, err) < 0 || finish(making, err) < 0)

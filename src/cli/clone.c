@@ -17,6 +17,7 @@
 #include "base/own.h"
 #include "base/progress.h"
 #include "base/text.h"
+#include "cli/clone_modules.h"
 #include "cli/clone_source.h"
 #include "cli/git_remote.h"
 #include "cli/progress_view.h"
@@ -95,11 +96,12 @@ int clone_check(const struct request *request, struct error *err)
 	return 0;
 }
 
-/* The last line that a script wrote to stderr. */
+/* The last line that a script wrote to stderr, and what it said. */
 struct last_words {
 	char line[256];
 	size_t len;
 	bool ended;
+	struct clone_modules modules;
 };
 
 static long take_words(void *ctx, bool is_error, uint8_t *bytes, size_t len,
@@ -107,6 +109,8 @@ static long take_words(void *ctx, bool is_error, uint8_t *bytes, size_t len,
 {
 	struct last_words *words = ctx;
 
+	if (!is_error)
+		clone_modules_hear(&words->modules, bytes, len);
 	for (size_t i = 0; is_error && i < len; i++) {
 		if (bytes[i] == '\n') {
 			words->ended = true;
@@ -139,6 +143,10 @@ static int run_script(struct sandbox *sandbox, struct plan *plan,
 	if (start_sandbox(sandbox, plan, START_WAIT, &start, err) < 0)
 		return -1;
 	code = session_exec(sandbox, &start, argv, &wish, err);
+	if (code == 0 && words.modules.len) {
+		progress_view_clear();
+		clone_modules_tell(&words.modules, sandbox->record.name);
+	}
 	if (code <= 0)
 		return code;
 	if (code > INTERRUPTED)
@@ -156,7 +164,9 @@ static int clone_in_guest(struct sandbox *sandbox, struct plan *plan,
 				CLONE_CHANGES };
 
 	if (run_script(sandbox, plan, "root", make_folder, args, err) < 0 ||
-	    run_script(sandbox, NULL, NULL, make_clone, args, err) < 0)
+	    run_script(sandbox, NULL, NULL, make_clone, args, err) < 0 ||
+	    run_script(sandbox, NULL, NULL, clone_modules_script, args, err) <
+		    0)
 		return -1;
 	if (!record->with_changes)
 		return 0;

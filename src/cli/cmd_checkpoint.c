@@ -9,6 +9,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "base/child.h"
@@ -25,6 +26,7 @@
 #include "cli/start.h"
 #include "cli/store.h"
 #include "cli/table.h"
+#include "loop/duration.h"
 
 extern char **environ;
 
@@ -102,6 +104,9 @@ const struct command command_checkpoint = {
 	.name = "checkpoint",
 	.arguments = "NAME [LABEL]",
 	.help = "keep a sandbox's memory and disk as they are now",
+	.details = "`bawn checkpoint ls NAME` lists what is kept, `checkpoint "
+		   "rm NAME LABEL` removes it;\n`bawn restore NAME LABEL` goes "
+		   "back, `bawn fork NAME --from LABEL` starts others there.",
 	.options = make_rows,
 	.completes = COMPLETE_SANDBOXES,
 	.flags = COMMAND_USES_STORE,
@@ -118,7 +123,7 @@ static void add_row(struct table *table, const struct checkpoint *one)
 	table_cell(table, one->label);
 	text_from_size(one->bytes, text, sizeof(text));
 	table_cell(table, text);
-	table_time(one->created, text, sizeof(text));
+	duration_text(difftime(time(NULL), one->created), text, sizeof(text));
 	table_cell(table, text);
 	table_cell(table, one->memory ? "memory, disk" : "disk");
 	table_cell(table, one->parent);
@@ -138,7 +143,7 @@ static json_t *row_json(const struct checkpoint *one)
 
 static int list(const struct options *options, struct error *err)
 {
-	static const char *const headings[] = { "LABEL", "SIZE",   "CREATED",
+	static const char *const headings[] = { "LABEL", "SIZE",   "AGE",
 						"KEEPS", "PARENT", NULL };
 	AUTO_SANDBOX struct sandbox sandbox = SANDBOX_INIT;
 	AUTO_FREE struct checkpoint *all = NULL;

@@ -11,6 +11,7 @@
 #include "base/own.h"
 #include "cli/blocked.h"
 #include "cli/keys.h"
+#include "cli/mcp_host.h"
 #include "cli/session.h"
 #include "cli/start.h"
 #include "cli/store.h"
@@ -53,6 +54,7 @@ static int run(const struct options *options, struct error *err)
 		.tty = options_flag(options, "tty"),
 		.detach = options_flag(options, "detach"),
 	};
+	AUTO_MCP_HOST struct mcp_host mcp = { 0 };
 	struct blocked_mark mark;
 	int result;
 
@@ -67,7 +69,8 @@ static int run(const struct options *options, struct error *err)
 	    sandbox_open(options->words[0], &sandbox, err) < 0)
 		return -1;
 	keys = keys_session(&sandbox, options, variables, err);
-	if (!keys)
+	if (!keys ||
+	    (!wish.detach && mcp_host_start(&mcp, &sandbox, NULL, err) < 0))
 		return -1;
 	wish.keys = keys;
 	mark = blocked_begin(&sandbox);

@@ -14,6 +14,8 @@
 #include "base/mem.h"
 #include "base/own.h"
 #include "base/text.h"
+#include "cli/mcp_host.h"
+#include "cli/options.h"
 #include "cli/store.h"
 #include "cli/tail.h"
 #include "state/paths.h"
@@ -59,6 +61,48 @@ static int show_files(int folder, struct tail_file *files, size_t count,
 	return result;
 }
 
+static const char *text_of(const json_t *event, const char *key)
+{
+	const char *text = json_string_value(json_object_get(event, key));
+
+	return text ? text : "";
+}
+
+static void print_call(void *ctx, const char *text, size_t len)
+{
+	json_t *call = json_loadb(text, len, 0, NULL);
+	AUTO_FREE char *line = NULL;
+
+	if (*(const bool *)ctx)
+		line = json_dumps(call, JSON_COMPACT | JSON_ENSURE_ASCII);
+	else
+		line = xasprintf("%s  %-12s %-6s %-12s %s %s",
+				 text_of(call, "time"), text_of(call, "server"),
+				 text_of(call, "from"), text_of(call, "kind"),
+				 text_of(call, "method"),
+				 text_of(call, "tool"));
+	if (json_is_object(call) && *(const bool *)ctx)
+		puts(line ? line : "{}");
+	else if (json_is_object(call))
+		print_line("", line, strlen(line));
+	json_decref(call);
+}
+
+static int calls(const struct sandbox *sandbox, const struct options *options,
+		 struct error *err)
+{
+	bool json = options_flag(options, "json");
+	bool follow = options_flag(options, "follow");
+	struct tail_file files[2];
+	size_t n = 0;
+
+	if (!follow)
+		tail_file_init(&files[n++], MCP_HOST_LOG_OLD, print_call,
+			       &json);
+	tail_file_init(&files[n++], MCP_HOST_LOG, print_call, &json);
+	return show_files(sandbox->folder, files, n, follow, err);
+}
+
 static int logs(const struct options *options, struct error *err)
 {
 	AUTO_STORE struct store store = STORE_INIT;
@@ -71,6 +115,10 @@ static int logs(const struct options *options, struct error *err)
 	if (store_open(&store, err) < 0 ||
 	    store_find(&store, options->words[0], &sandbox, err) < 0)
 		return -1;
+	if (options_flag(options, "mcp"))
+		return calls(&sandbox, options, err);
+	if (options_flag(options, "json"))
+		return options_usage(err, "--json goes with --mcp");
 	machine = openat(sandbox.folder, SANDBOX_MACHINE_FOLDER,
 			 O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
 	if (machine < 0)
@@ -90,6 +138,11 @@ static int logs(const struct options *options, struct error *err)
 static const struct option_row logs_rows[] = {
 	{ "follow", 'f', OPTION_FLAG, NULL, "go on as lines are added", NULL,
 	  OPTION_HERE },
+	{ "mcp", '\0', OPTION_FLAG, NULL,
+	  "show calls of MCP servers of this host (--mcp of `run`) instead",
+	  NULL, OPTION_HERE },
+	{ "json", '\0', OPTION_FLAG, NULL,
+	  "with --mcp: print a JSON object a line", NULL, OPTION_HERE },
 	{ .name = NULL },
 };
 
@@ -105,13 +158,6 @@ const struct command command_logs = {
 	.failure_code = 1,
 	.run = logs,
 };
-
-static const char *text_of(const json_t *event, const char *key)
-{
-	const char *text = json_string_value(json_object_get(event, key));
-
-	return text ? text : "";
-}
 
 static void print_event(void *ctx, const char *text, size_t len)
 {

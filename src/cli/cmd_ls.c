@@ -35,8 +35,32 @@ static bool any_loop(const struct store *store)
 	return false;
 }
 
+/* Columns that are not always there. */
+struct columns {
+	bool sizes, loops;
+};
+
+static void add_size(struct table *table, const json_t *disk, const char *name)
+{
+	json_int_t bytes = json_integer_value(json_object_get(disk, name));
+	char text[32];
+
+	text_from_size((uint64_t)bytes, text, sizeof(text));
+	table_cell(table, text);
+}
+
+/* Its folder is looked through, which takes longer than all the rest. */
+static void add_sizes(struct table *table, const struct sandbox *sandbox)
+{
+	AUTO(json) json_t *disk = facts_disk(sandbox);
+
+	add_size(table, disk, "own_bytes");
+	add_size(table, disk, "shared_bytes");
+}
+
 static void add_cells(struct table *table, const struct sandbox *sandbox,
-		      const struct sandbox_state *state, bool with_loops)
+		      const struct sandbox_state *state,
+		      const struct columns *with)
 {
 	const struct sandbox_record *record = &sandbox->record;
 	char text[320], doing[LOOP_DOING_MAX];
@@ -49,34 +73,43 @@ static void add_cells(struct table *table, const struct sandbox *sandbox,
 	table_cell(table, text);
 	port_spec_list(&record->ports, text, sizeof(text));
 	table_cell(table, text);
+	if (with->sizes)
+		add_sizes(table, sandbox);
 	facts_workspace(record, text, sizeof(text));
 	table_cell(table, text);
-	if (with_loops)
+	if (with->loops)
 		table_cell(table,
 			   loop_doing_of(record->name, doing) ? doing : "");
 }
 
 static json_t *row_of(const struct sandbox *sandbox,
-		      const struct sandbox_state *state)
+		      const struct sandbox_state *state,
+		      const struct columns *with)
 {
 	json_t *row = facts_row(sandbox, state);
 	char doing[LOOP_DOING_MAX];
 
 	if (loop_doing_of(sandbox->record.name, doing))
 		json_object_set_new(row, "doing", json_string(doing));
+	if (with->sizes)
+		json_object_set_new(row, "disk", facts_disk(sandbox));
 	return row;
 }
 
 static void add_damaged(struct table *table, json_t *list, const char *name,
-			bool with_loops, const struct error *err)
+			const struct columns *with, const struct error *err)
 {
 	table_cell(table, name);
 	table_cell(table, "");
 	table_cell(table, "failed");
 	table_cell(table, "");
 	table_cell(table, "");
+	if (with->sizes) {
+		table_cell(table, "");
+		table_cell(table, "");
+	}
 	table_cell(table, err->text);
-	if (with_loops)
+	if (with->loops)
 		table_cell(table, "");
 	json_array_append_new(list,
 			      json_pack("{s:s, s:s, s:s, s:s, s:[]}", "name",
@@ -84,25 +117,41 @@ static void add_damaged(struct table *table, json_t *list, const char *name,
 					"reason", err->text, "workspaces"));
 }
 
+#define COLUMNS_MAX 9
+
+/* shown is the table's as long as that lives. */
+static struct table *new_table(const struct columns *with,
+			       const char *shown[COLUMNS_MAX + 1])
+{
+	static const char *const headings[COLUMNS_MAX] = {
+		"SANDBOX", "AGENT",  "STATUS",    "ISOLATION", "PORTS",
+		"DISK",    "SHARED", "WORKSPACE", "DOING"
+	};
+	size_t count = 0;
+
+	for (size_t i = 0; i < ARRAY_SIZE(headings); i++) {
+		bool size = i == 5 || i == 6, loop = i == 8;
+
+		if ((!size || with->sizes) && (!loop || with->loops))
+			shown[count++] = headings[i];
+	}
+	shown[count] = NULL;
+	return table_new(shown);
+}
+
 static int list(const struct options *options, struct error *err)
 {
-	static const char *const headings[] = { "SANDBOX", "AGENT",
-						"STATUS",  "ISOLATION",
-						"PORTS",   "WORKSPACE",
-						"DOING",   NULL };
-	const char *shown[ARRAY_SIZE(headings)];
 	AUTO_STORE struct store store = STORE_INIT;
 	AUTO(table) struct table *table = NULL;
 	AUTO(json) json_t *rows = json_array();
-	bool json = options_flag(options, "json"), with_loops;
+	bool json = options_flag(options, "json");
+	struct columns with = { .sizes = options_flag(options, "size") };
+	const char *shown[COLUMNS_MAX + 1];
 
 	if (store_open(&store, err) < 0)
 		return -1;
-	with_loops = !json && any_loop(&store);
-	memcpy(shown, headings, sizeof(shown));
-	if (!with_loops)
-		shown[ARRAY_SIZE(headings) - 2] = NULL;
-	table = table_new(shown);
+	with.loops = !json && any_loop(&store);
+	table = new_table(&with, shown);
 	for (size_t i = 0; i < store.count; i++) {
 		AUTO_SANDBOX struct sandbox sandbox = SANDBOX_INIT;
 		struct sandbox_state state;
@@ -114,12 +163,13 @@ static int list(const struct options *options, struct error *err)
 		}
 		if (store_find(&store, store.names[i], &sandbox, &damage) < 0 ||
 		    sandbox_state_load(sandbox.folder, &state, &damage) < 0)
-			add_damaged(table, rows, store.names[i], with_loops,
+			add_damaged(table, rows, store.names[i], &with,
 				    &damage);
 		else if (json)
-			json_array_append_new(rows, row_of(&sandbox, &state));
+			json_array_append_new(rows,
+					      row_of(&sandbox, &state, &with));
 		else
-			add_cells(table, &sandbox, &state, with_loops);
+			add_cells(table, &sandbox, &state, &with);
 	}
 	if (json && !options_flag(options, "quiet"))
 		print_json(rows);
@@ -128,11 +178,21 @@ static int list(const struct options *options, struct error *err)
 	return 0;
 }
 
+static const struct option_row list_rows[] = {
+	{ "json", '\0', OPTION_FLAG, NULL, "print JSON", NULL, OPTION_HERE },
+	{ "quiet", 'q', OPTION_FLAG, NULL, "print names only", NULL,
+	  OPTION_HERE },
+	{ "size", 's', OPTION_FLAG, NULL,
+	  "show what each takes of the disk, and shares with others", NULL,
+	  OPTION_HERE },
+	{ .name = NULL },
+};
+
 const struct command command_ls = {
 	.name = "ls",
 	.arguments = "",
 	.help = "list the sandboxes",
-	.options = command_list_rows,
+	.options = list_rows,
 	.flags = COMMAND_USES_STORE,
 	.failure_code = 1,
 	.run = list,

@@ -289,8 +289,10 @@ static int run(const struct options *options, struct error *err)
 	    mcp_host_start(&mcp, &ready.sandbox, options, err) < 0)
 		return -1;
 	result = attach(&ready, options, &let_go, err);
-	if (result > 0 && !let_go)
+	if (result > 0 && !let_go) {
 		blocked_report(&ready.sandbox, &mark);
+		blocked_report_logins(&ready.sandbox);
+	}
 	if (removes && !let_go &&
 	    removal_of(&ready.store, ready.sandbox.record.name, &failure) < 0 &&
 	    result >= 0) {
@@ -309,6 +311,7 @@ static int create(const struct options *options, struct error *err)
 		return -1;
 	say_what_is_added(&ready);
 	if (say_policy(&ready, err) < 0 || clone_ready(&ready, err) < 0 ||
+	    mcp_host_keep(ready.sandbox.folder, options, err) < 0 ||
 	    set_up_agent(&ready, options, err) < 0 ||
 	    start_ready(&ready, START_WAIT, &start, err) < 0)
 		return -1;

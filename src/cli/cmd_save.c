@@ -20,7 +20,8 @@ static const struct option_row rows[] = {
 	  "write an archive, too: for `docker load`, skopeo, `template load`",
 	  COMPLETE_FILES, OPTION_HERE },
 	{ "squash", '\0', OPTION_FLAG, NULL,
-	  "one layer (it is always one: see bawn-save(1))", NULL, OPTION_HERE },
+	  "one layer with all files; every save makes one, so nothing changes",
+	  NULL, OPTION_HERE },
 	{ .name = NULL },
 };
 

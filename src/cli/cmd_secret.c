@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * cmd_secret.c - secret set, ls and rm
+ * cmd_secret.c - secret set and rm
  */
 #include "cli/command.h"
 
@@ -11,27 +11,20 @@
 #include <string.h>
 #include <time.h>
 
-#include "base/buffer.h"
 #include "base/error.h"
 #include "base/mem.h"
 #include "base/own.h"
 #include "base/secret.h"
 #include "base/text.h"
 #include "cli/keys.h"
-#include "cli/print.h"
 #include "cli/secret_input.h"
 #include "cli/store.h"
-#include "cli/table.h"
 #include "policy/rule.h"
 #include "state/logins.h"
-#include "state/secret_bindings.h"
 #include "state/secret_store.h"
 #include "state/services.h"
 
-#define CELL_MAX 512
-
 AUTO_DEFINE(json, json_t *, json_decref)
-AUTO_DEFINE(table, struct table *, table_free)
 
 /* Where a command works: all sandboxes, or one. */
 struct place {
@@ -286,121 +279,6 @@ static int rm(const struct options *options, struct error *err)
 	return place_save(&place, err);
 }
 
-/* Everything but the value and the placeholder. */
-static json_t *row_of(const json_t *binding, const char *sandbox)
-{
-	const char *scope =
-		json_string_value(json_object_get(binding, "scope"));
-	const char *source = json_object_get(binding, "command") ? "command"
-			     : strcmp(scope, SECRET_BINDINGS_LOGIN) == 0
-				     ? "login"
-				     : "value";
-
-	return json_pack("{s:O, s:s?, s:s, s:O, s:O, s:O, s:O}", "name",
-			 json_object_get(binding, "name"), "sandbox", sandbox,
-			 "source", source, "hosts",
-			 json_object_get(binding, "hosts"), "paths",
-			 json_object_get(binding, "paths"), "variables",
-			 json_object_get(binding, "variables"), "plain_http",
-			 json_object_get(binding, "plain_http"));
-}
-
-static int add_scope(json_t *rows, int folder, const char *scope,
-		     const char *sandbox, const json_t *services,
-		     struct error *err)
-{
-	AUTO(json) json_t *store = secret_store_load(folder, scope, err);
-	AUTO(json) json_t *list = NULL;
-	json_t *binding;
-	size_t i;
-
-	if (!store)
-		return -1;
-	list = secret_bindings_make(services, NULL, store, NULL);
-	json_array_foreach(list, i, binding)
-		json_array_append_new(rows, row_of(binding, sandbox));
-	return 0;
-}
-
-static int collect(json_t *rows, const char *only, struct error *err)
-{
-	AUTO(json) json_t *services = services_load(err);
-	AUTO_CLOSE int folder = services ? secret_store_open(err) : -1;
-	AUTO_STORE struct store store = STORE_INIT;
-
-	if (folder < 0 || store_open(&store, err) < 0 ||
-	    add_scope(rows, folder, SECRET_STORE_ALL, NULL, services, err) < 0)
-		return -1;
-	for (size_t i = 0; i < store.count; i++) {
-		AUTO_SANDBOX struct sandbox one = SANDBOX_INIT;
-
-		if ((only && strcmp(only, store.names[i]) != 0) ||
-		    store_find(&store, store.names[i], &one, NULL) < 0)
-			continue;
-		if (add_scope(rows, folder, one.record.id, store.names[i],
-			      services, err) < 0)
-			return -1;
-	}
-	return 0;
-}
-
-static void cell_list(struct table *table, const json_t *list)
-{
-	AUTO_BUFFER struct buffer text = BUFFER_INIT(CELL_MAX);
-	json_t *item;
-	size_t i;
-
-	json_array_foreach(list, i, item)(void) buffer_printf(
-		&text, "%s%s", i ? " " : "", json_string_value(item));
-	table_cell(table, text.len ? buffer_str(&text) : "-");
-}
-
-static void print_table(const json_t *rows)
-{
-	static const char *const headings[] = { "SECRET", "SANDBOX",
-						"SOURCE", "VARIABLES",
-						"HOSTS",  NULL };
-	AUTO(table) struct table *table = table_new(headings);
-	json_t *row;
-	size_t i;
-
-	json_array_foreach(rows, i, row)
-	{
-		const char *sandbox =
-			json_string_value(json_object_get(row, "sandbox"));
-
-		table_cell(table,
-			   json_string_value(json_object_get(row, "name")));
-		table_cell(table, sandbox ? sandbox : "(all)");
-		table_cell(table,
-			   json_string_value(json_object_get(row, "source")));
-		cell_list(table, json_object_get(row, "variables"));
-		cell_list(table, json_object_get(row, "hosts"));
-	}
-	table_print(table);
-}
-
-static int ls(const struct options *options, struct error *err)
-{
-	AUTO(json) json_t *rows = json_array();
-	json_t *row;
-	size_t i;
-
-	secret_store_wipe_json();
-	if (collect(rows, options_value(options, "sandbox"), err) < 0)
-		return -1;
-	if (options_flag(options, "json")) {
-		print_json(rows);
-	} else if (options_flag(options, "quiet")) {
-		json_array_foreach(rows, i, row)
-			printf("%s\n",
-			       json_string_value(json_object_get(row, "name")));
-	} else {
-		print_table(rows);
-	}
-	return 0;
-}
-
 static const struct option_row set_rows[] = {
 	{ "command", '\0', OPTION_VALUE, "COMMAND",
 	  "run this on the host for it, and keep its answer for an hour", NULL,
@@ -447,17 +325,6 @@ const struct command command_secret_set = {
 	.max_words = 2,
 	.failure_code = 1,
 	.run = set,
-};
-
-const struct command command_secret_ls = {
-	.name = "secret ls",
-	.arguments = "",
-	.help = "list secrets, without their values",
-	.options = place_rows,
-	.options_too = command_list_rows,
-	.flags = COMMAND_USES_STORE,
-	.failure_code = 1,
-	.run = ls,
 };
 
 const struct command command_secret_rm = {

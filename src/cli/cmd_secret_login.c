@@ -17,6 +17,7 @@
 #include <string.h>
 #include <sys/inotify.h>
 #include <sys/signalfd.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "base/error.h"
@@ -39,6 +40,7 @@ AUTO_DEFINE(json, json_t *, json_decref)
 
 struct stand_by {
 	const char *service;
+	bool for_all;
 	struct sandbox *sandbox;
 	struct port_list ports; /* with those of the login */
 	int folder;             /* owned: of the store */
@@ -48,12 +50,13 @@ struct stand_by {
 static json_t *tokens_now(const struct stand_by *self)
 {
 	AUTO(json)
-	json_t *own =
-		secret_store_load(self->folder, self->sandbox->record.id, NULL);
-	json_t *login =
-		json_object_get(json_object_get(own, "logins"), self->service);
+	json_t *own = secret_store_load(
+		self->folder,
+		self->for_all ? SECRET_STORE_ALL : self->sandbox->record.id,
+		NULL);
 
-	return json_incref(json_object_get(login, "tokens"));
+	return json_incref(
+		json_object_get(logins_of(own, self->service), "tokens"));
 }
 
 /* From now on the endpoint is watched; the sandbox is told. */
@@ -62,18 +65,43 @@ static int expect(struct stand_by *self, struct error *err)
 	AUTO_CLOSE int lock = secret_store_lock(self->folder, err);
 	AUTO(json) json_t *own = NULL;
 	const char *scope = self->sandbox->record.id;
+	int changed;
 
 	if (lock < 0)
 		return -1;
 	own = secret_store_load(self->folder, scope, err);
 	if (!own)
 		return -1;
-	if (logins_expect(own, self->service) &&
-	    secret_store_save(self->folder, scope, own, err) < 0)
+	changed = logins_expect(own, self->service);
+	if (self->for_all) {
+		/* Its own would win over that of all. */
+		logins_remove(own, self->service);
+		logins_expect_for_all(own, self->service,
+				      time(NULL) + PATIENCE_MS / 1000);
+		changed = 1;
+	}
+	if (changed && secret_store_save(self->folder, scope, own, err) < 0)
 		return -1;
 	close(TAKE_FD(lock));
 	self->before = tokens_now(self);
 	return keys_tell(self->sandbox, NULL, err);
+}
+
+/* Nobody stands by any more: a login that comes now is this sandbox's. */
+static int expect_no_more(struct stand_by *self, struct error *err)
+{
+	AUTO_CLOSE int lock = secret_store_lock(self->folder, err);
+	const char *scope = self->sandbox->record.id;
+	AUTO(json)
+	json_t *own =
+		lock < 0 ? NULL : secret_store_load(self->folder, scope, err);
+
+	if (!own)
+		return -1;
+	if (!json_object_get(logins_of(own, self->service), "all"))
+		return 0;
+	json_object_del(logins_of(own, self->service), "all");
+	return secret_store_save(self->folder, scope, own, err);
 }
 
 static int add_port(struct port_list *list, const char *text, struct error *err)
@@ -189,6 +217,9 @@ static int stand_by(struct stand_by *self, struct error *err)
 	if (publish(self, &self->sandbox->record.ports, &other) < 0 &&
 	    result == 0)
 		return error_set(err, other.code, "%s", other.text);
+	if (self->for_all && (result < 0 ? expect_no_more(self, &other)
+					 : keys_tell_all(&other)) < 0)
+		fprintf(stderr, "bawn: %s\n", other.text);
 	if (result == 0)
 		printf("%s\n", self->service);
 	return result;
@@ -200,6 +231,7 @@ static int run(const struct options *options, struct error *err)
 	AUTO(json) json_t *services = services_load(err);
 	const char *name = options_value(options, "sandbox");
 	struct stand_by self = { .service = options->words[0],
+				 .for_all = options_flag(options, "all"),
 				 .sandbox = &sandbox };
 	const json_t *service = services_find(services, self.service);
 	int result;
@@ -212,6 +244,12 @@ static int run(const struct options *options, struct error *err)
 		return options_usage(err,
 				     "%s is no service that one logs in to "
 				     "(claude-code, chatgpt, github)",
+				     self.service);
+	if (self.for_all &&
+	    !json_array_size(json_object_get(service, "variables")))
+		return options_usage(err,
+				     "--all: %s has no variable that would "
+				     "tell other sandboxes of it",
 				     self.service);
 	secret_store_wipe_json();
 	if (sandbox_open(name, &sandbox, err) < 0)
@@ -230,6 +268,8 @@ static int run(const struct options *options, struct error *err)
 static const struct option_row rows[] = {
 	{ "sandbox", '\0', OPTION_VALUE, "NAME", "the sandbox that logs in",
 	  COMPLETE_SANDBOXES, OPTION_HERE },
+	{ "all", '\0', OPTION_FLAG, NULL,
+	  "the login is for all sandboxes, as a secret is", NULL, OPTION_HERE },
 	{ "port", '\0', OPTION_LIST, "PORT",
 	  "another port that the browser comes back to", NULL, OPTION_HERE },
 	{ .name = NULL },
@@ -243,7 +283,8 @@ const struct command command_secret_login = {
 		   "on the host, the sandbox gets\nplaceholders. Until they "
 		   "have come, ten minutes at most, the port of your own\n"
 		   "loopback that the browser comes back to leads into the "
-		   "sandbox.",
+		   "sandbox. The login is\nrenewed by itself; `bawn secret ls` "
+		   "says how long it lasts.",
 	.options = rows,
 	.flags = COMMAND_USES_STORE,
 	.min_words = 1,

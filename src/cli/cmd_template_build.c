@@ -9,6 +9,7 @@
 #include "cli/command.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -17,6 +18,7 @@
 
 #include "base/buffer.h"
 #include "base/error.h"
+#include "base/fileio.h"
 #include "base/mem.h"
 #include "base/own.h"
 #include "base/progress.h"
@@ -27,6 +29,8 @@
 #include "cli/stream.h"
 #include "oci/dockerfile.h"
 #include "provision/template_load.h"
+#include "provision/template_pull.h"
+#include "provision/template_tag.h"
 
 #define WORK "/var/lib/bawn-build"
 #define RESULT "bawn/build:latest"
@@ -202,13 +206,55 @@ static int take_result(struct build *build, struct error *err)
 	return template_load(&load, err);
 }
 
+/* A file of nothing but FROM: there is nothing to build, only to name. */
+static int name_base(const struct build *build, const char *base,
+		     struct error *err)
+{
+	AUTO_TEMPLATE struct template template = { 0 };
+	struct template_wish wish = { .name = base,
+				      .policy = TEMPLATE_PULL_MISSING,
+				      .place = TEMPLATE_USER,
+				      .progress = progress_view() };
+	char note[512];
+
+	if (template_obtain(&wish, &template, note, err) < 0)
+		return -1;
+	progress_view_clear();
+	if (note[0])
+		fprintf(stderr, "bawn: %s\n", note);
+	if (template_tag(base, build->name, TEMPLATE_USER, err) < 0)
+		return -1;
+	printf("%s\n", build->name);
+	return 0;
+}
+
+/* 1 when there is something to build. */
+static int needs_engine(const struct build *build,
+			struct dockerfile_bases *bases, struct error *err)
+{
+	AUTO_BUFFER struct buffer text = BUFFER_INIT(DOCKERFILE_MAX);
+
+	if (fileio_read(AT_FDCWD, build->file, &text, err) < 0)
+		return -1;
+	dockerfile_find_bases((const char *)text.data, text.len, bases);
+	return !bases->alone;
+}
+
 static int build(const struct options *options, struct error *err)
 {
+	AUTO_FREE struct dockerfile_bases *bases = xcalloc(1, sizeof(*bases));
 	AUTO_BUILD struct build build = { .builder = BUILDER_INIT };
 	int result;
 
-	if (prepare(options, &build, err) < 0 ||
-	    builder_open(&build.builder, err) < 0)
+	if (prepare(options, &build, err) < 0)
+		return -1;
+	result = options_value(options, "target")
+			 ? 1
+			 : needs_engine(&build, bases, err);
+	if (result <= 0)
+		return result < 0 ? -1
+				  : name_base(&build, bases->names[0], err);
+	if (builder_open(&build.builder, err) < 0)
 		return -1;
 	result = send(&build, err);
 	if (result == 0)
@@ -244,7 +290,8 @@ const struct command command_template_build = {
 		"It is built by Docker in a sandbox of its own, " BUILDER_NAME
 		", which is kept for the\nnext build. What "
 		"it may fetch, its rules say: `bawn policy allow " BUILDER_NAME
-		" HOST`.\nFROM may name a template.",
+		" HOST`.\nFROM may name a template. A file of nothing but "
+		"FROM gives that one another name.",
 	.options = rows,
 	.completes = COMPLETE_FOLDERS,
 	.flags = COMMAND_USES_STORE,

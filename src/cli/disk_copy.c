@@ -27,7 +27,8 @@
 #define NAME_PREFIX "saving-"
 #define ID_DIGITS 12
 #define MEMORY_MIB_MAX 1024
-#define CPUS_MAX 2
+/* One program works there: more make an emulated machine wait for itself. */
+#define CPUS_MAX 1
 #define RULES "preset deny-all\n"
 
 static void take_texts_away(struct sandbox_record *record)
@@ -113,6 +114,19 @@ static int copy_disk(const struct sandbox *of, const struct sandbox *to,
 	return checkpoint_take_disk(of, to->folder, layer, err);
 }
 
+/* Its files may be more than the disk, for each has a head; not much more. */
+static int make_spool(struct disk_copy *copy, struct error *err)
+{
+	copy->spool_bytes = 2 * copy->sandbox.record.disk_bytes;
+	copy->spool = openat(copy->sandbox.folder, STORE_SPOOL_FILE,
+			     O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC,
+			     0600);
+	if (copy->spool < 0 ||
+	    ftruncate(copy->spool, (off_t)copy->spool_bytes) < 0)
+		return error_set(err, errno, STORE_SPOOL_FILE);
+	return 0;
+}
+
 static int fill(struct disk_copy *copy, const struct sandbox *of,
 		struct error *err)
 {
@@ -125,7 +139,7 @@ static int fill(struct disk_copy *copy, const struct sandbox *of,
 	if (sandbox_record_save(sandbox->folder, record, err) < 0 ||
 	    create_disk(sandbox, &plan, err) < 0 ||
 	    copy_disk(of, sandbox, err) < 0 ||
-	    copy_authority(of, sandbox, err) < 0 ||
+	    copy_authority(of, sandbox, err) < 0 || make_spool(copy, err) < 0 ||
 	    fileio_replace(sandbox->folder, POLICY_SET_FILE, RULES,
 			   strlen(RULES), 0600, 0, err) < 0)
 		return -1;
@@ -193,4 +207,7 @@ void disk_copy_remove(struct disk_copy *copy)
 	if (copy->owner >= 0)
 		close(copy->owner);
 	copy->owner = -1;
+	if (copy->spool >= 0)
+		close(copy->spool);
+	copy->spool = -1;
 }

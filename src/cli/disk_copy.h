@@ -9,6 +9,8 @@
  */
 #pragma once
 
+#include <stdint.h>
+
 #include "cli/store.h"
 
 struct error;
@@ -17,10 +19,15 @@ struct disk_copy {
 	struct store *store;
 	struct sandbox sandbox;
 	int owner; /* owned: the lock that says whose it is */
+	/* owned: what its second disk is; the machine may write there as long
+	 * as it lives, whatever it said */
+	int spool;
+	uint64_t spool_bytes;
 };
 
-#define DISK_COPY_INIT \
-	((struct disk_copy){ .sandbox = SANDBOX_INIT, .owner = -1 })
+#define DISK_COPY_INIT       \
+	((struct disk_copy){ \
+		.sandbox = SANDBOX_INIT, .owner = -1, .spool = -1 })
 
 /* Of a sandbox in any state; one that runs stands still for a moment. */
 int disk_copy_make(struct disk_copy *copy, struct store *store,

@@ -131,7 +131,7 @@ static json_int_t used_bytes(int folder, const char *path)
 	return (json_int_t)st.st_blocks * BLOCK;
 }
 
-static json_t *disk_json(const struct sandbox *sandbox)
+json_t *facts_disk(const struct sandbox *sandbox)
 {
 	const struct sandbox_record *record = &sandbox->record;
 	json_int_t shared = 0;
@@ -285,7 +285,7 @@ json_t *facts_all(const struct sandbox *sandbox,
 	json_object_set_new(facts, "cpus", json_integer(record->cpus));
 	json_object_set_new(facts, "memory",
 			    json_integer((json_int_t)record->memory_mib << 20));
-	json_object_set_new(facts, "disk", disk_json(sandbox));
+	json_object_set_new(facts, "disk", facts_disk(sandbox));
 	add_files(facts, record);
 	json_object_set_new(facts, "policy", policy_json(sandbox));
 	json_object_set_new(facts, "sockets",

@@ -20,6 +20,8 @@ void facts_status(const struct sandbox_state *state, char *dst, size_t size);
 void facts_workspace(const struct sandbox_record *record, char *dst,
 		     size_t size);
 /* A row of `ls --json`. */
+/* What it takes of the host's disk: own_bytes, shared_bytes, ... */
+json_t *facts_disk(const struct sandbox *sandbox);
 json_t *facts_row(const struct sandbox *sandbox,
 		  const struct sandbox_state *state);
 /* `inspect`; asks the supervisor, if there is one, for its sessions. */

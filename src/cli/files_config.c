@@ -16,6 +16,7 @@
 #include "base/own.h"
 #include "cli/clone_source.h"
 #include "cli/git_trusts.h"
+#include "cli/held_links.h"
 #include "cli/hidden.h"
 #include "cli/share_parse.h"
 #include "cli/store.h"
@@ -125,6 +126,15 @@ static json_t *texts_json(char **texts, size_t count)
 	return array;
 }
 
+static void held_add(const struct share_list *shares, json_t *guard)
+{
+	json_t *held = json_object_get(guard, "held"), *frozen = json_array();
+
+	git_trusts_add(shares, held);
+	held_links_add(shares, held, frozen);
+	json_object_set_new(guard, "frozen", frozen);
+}
+
 /* What the guest must not plant, where it writes to the host at all. */
 static json_t *guard_json(const struct sandbox_record *record,
 			  struct error *err)
@@ -143,7 +153,7 @@ static json_t *guard_json(const struct sandbox_record *record,
 	if (!guard)
 		error_set(err, EILSEQ, "guard");
 	else
-		git_trusts_add(&record->shares, json_object_get(guard, "held"));
+		held_add(&record->shares, guard);
 	return guard;
 }
 

@@ -4,6 +4,7 @@
  */
 #include "cli/git_trusts.h"
 
+#include <dirent.h>
 #include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
@@ -14,47 +15,30 @@
 #include "base/own.h"
 #include "base/text.h"
 #include "cli/git_config.h"
-#include "cli/hide_source.h"
+#include "cli/git_file.h"
+#include "cli/held_links.h"
 #include "cli/share_parse.h"
 #include "cli/share_path.h"
-#include "state/guard_file.h"
 #include "state/share_list.h"
 
 #define CONFIG_MAX (1u << 20)
+#define MODULES_MAX 2000
+#define MODULES_DEPTH_MAX 8
+
+AUTO_DEFINE(dir, DIR *, closedir)
 
 struct search {
 	const struct share_list *shares;
 	json_t *held;
 	size_t found;
+	size_t folders;     /* of submodules, looked at */
 	const char *tree;   /* of the share that is looked at */
 	const char *folder; /* of the config */
 };
 
-static void hold(struct search *search, const char *rest, const char *ending)
-{
-	AUTO_FREE char *escaped = hide_source_escape(rest);
-	AUTO_FREE char *pattern = xasprintf("%s%s", escaped, ending);
-
-	if (search->found == GIT_TRUSTS_MAX ||
-	    strlen(pattern) > GUARD_FILE_PATTERN_BYTES_MAX)
-		return;
-	/* First: your own lines may say otherwise. */
-	if (json_array_insert_new(search->held, search->found,
-				  json_string(pattern)) == 0)
-		search->found++;
-}
-
-/* Itself or, should it be a folder, all that is in it. */
 static void hold_path(struct search *search, const char *path)
 {
-	for (size_t i = 0; i < search->shares->count; i++) {
-		const char *host = search->shares->items[i].host;
-
-		if (!share_path_within(path, host) || !strcmp(path, host))
-			continue;
-		hold(search, path + strlen(host), "");
-		hold(search, path + strlen(host), "/**");
-	}
+	held_links_hold(search->shares, path, search->held, &search->found);
 }
 
 /* As it is written and, where links are on the way, what it leads to. */
@@ -128,6 +112,53 @@ static void look_into(struct search *search, const char *folder)
 		hold_path(search, real);
 }
 
+/* Where a submodule's files lie; NULL: its config does not say. */
+static char *tree_of(const char *folder)
+{
+	AUTO_BUFFER struct buffer text = BUFFER_INIT(CONFIG_MAX);
+	AUTO_FREE char *file = xasprintf("%s/config", folder);
+	AUTO_FREE char *tree = NULL;
+	AUTO_FREE char *path = NULL;
+
+	if (fileio_read(AT_FDCWD, file, &text, NULL) < 0 || !text.len)
+		return NULL;
+	tree = git_file_worktree((const char *)text.data, text.len);
+	if (!tree)
+		return NULL;
+	path = *tree == '/' ? xstrdup(tree) : xasprintf("%s/%s", folder, tree);
+	return realpath(path, NULL);
+}
+
+/* Git folders of submodules, and of submodules in them. */
+static void look_into_modules(struct search *search, const char *folder,
+			      int depth)
+{
+	AUTO(dir) DIR *dir = opendir(folder);
+	const char *tree = search->tree;
+	const struct dirent *entry;
+
+	while (dir && (entry = readdir(dir))) {
+		AUTO_FREE char *path =
+			xasprintf("%s/%s", folder, entry->d_name);
+		AUTO_FREE char *own = NULL;
+
+		/* A name may have slashes: what is no git folder is on the
+		 * way to one. */
+		if (entry->d_type != DT_DIR || entry->d_name[0] == '.' ||
+		    depth == MODULES_DEPTH_MAX ||
+		    search->folders++ > MODULES_MAX ||
+		    !strcmp(entry->d_name, "objects") ||
+		    !strcmp(entry->d_name, "refs") ||
+		    !strcmp(entry->d_name, "logs"))
+			continue;
+		own = tree_of(path);
+		search->tree = own ? own : tree;
+		look_into(search, path);
+		search->tree = tree;
+		look_into_modules(search, path, depth + 1);
+	}
+}
+
 void git_trusts_add(const struct share_list *shares, json_t *held)
 {
 	struct search search = { .shares = shares, .held = held };
@@ -136,6 +167,7 @@ void git_trusts_add(const struct share_list *shares, json_t *held)
 	for (size_t i = 0; i < shares->count; i++) {
 		const char *host = shares->items[i].host;
 		AUTO_FREE char *inner = xasprintf("%s/.git", host);
+		AUTO_FREE char *modules = xasprintf("%s/modules", inner);
 		AUTO_FREE char *own =
 			home ? xasprintf("%s/.gitconfig", home) : NULL;
 
@@ -143,6 +175,7 @@ void git_trusts_add(const struct share_list *shares, json_t *held)
 		search.tree =
 			shares->items[i].added ? shares->items[0].host : host;
 		look_into(&search, inner);
+		look_into_modules(&search, modules, 0);
 		if (shares->items[i].added)
 			look_into(&search, host);
 		search.folder = home;

@@ -11,7 +11,8 @@
 
 struct share_list;
 
-#define GIT_TRUSTS_MAX 64 /* patterns */
-
-/* Adds held patterns (guard.h), from the root of a share. */
+/*
+ * Adds held patterns (guard.h), from the root of a share, at most as many as
+ * held_links.h says.
+ */
 void git_trusts_add(const struct share_list *shares, json_t *held);

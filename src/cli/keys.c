@@ -85,19 +85,43 @@ void keys_add_variables(const json_t *bindings, json_t *variables)
 	}
 }
 
-/* Its agent may log in, or somebody said that it will. */
-static bool has_logins(const struct sandbox *sandbox)
+/* Those that its agent may make, or has, or that somebody waits for. */
+static json_t *find_logins(const struct sandbox *sandbox)
 {
 	AUTO(json) json_t *services = services_load(NULL);
 	AUTO_CLOSE int folder = secret_store_open(NULL);
-	AUTO(json)
-	json_t *own = folder < 0 ? NULL
-				 : secret_store_load(folder, sandbox->record.id,
-						     NULL);
-	AUTO(json)
-	json_t *logins = logins_for(services, own, sandbox->record.agent);
+	AUTO(json) json_t *own = NULL;
+	AUTO(json) json_t *all = NULL;
+
+	if (folder >= 0) {
+		own = secret_store_load(folder, sandbox->record.id, NULL);
+		all = secret_store_load(folder, SECRET_STORE_ALL, NULL);
+	}
+	return logins_for(services, all, own, sandbox->record.agent);
+}
+
+static bool has_logins(const struct sandbox *sandbox)
+{
+	AUTO(json) json_t *logins = find_logins(sandbox);
 
 	return json_array_size(logins) > 0;
+}
+
+json_t *keys_over(const struct sandbox *sandbox)
+{
+	json_t *names = json_array(), *login;
+	AUTO(json) json_t *logins = NULL;
+	size_t i;
+
+	secret_store_wipe_json();
+	logins = find_logins(sandbox);
+	json_array_foreach(logins, i, login)
+	{
+		if (json_is_true(json_object_get(login, "refused")))
+			json_array_append(names,
+					  json_object_get(login, "name"));
+	}
+	return names;
 }
 
 json_t *keys_settings(const struct sandbox *sandbox, struct error *err)

@@ -26,6 +26,8 @@ void keys_add_variables(const json_t *bindings, json_t *variables);
 json_t *keys_settings(const struct sandbox *sandbox, struct error *err);
 /* Names only, for `inspect`. */
 json_t *keys_names(const struct sandbox *sandbox);
+/* Of logins of the sandbox's whose renewal was refused; the caller's. */
+json_t *keys_over(const struct sandbox *sandbox);
 
 /*
  * [{"name", "value"}] for this session: -e KEY of a service, and the agent's

@@ -72,6 +72,13 @@ static int add_disks(const struct sandbox *sandbox, const struct plan *plan,
 	return 0;
 }
 
+static void add_spool(const struct sandbox *sandbox, struct start_spec *spec)
+{
+	if (faccessat(sandbox->folder, STORE_SPOOL_FILE, F_OK,
+		      AT_SYMLINK_NOFOLLOW) == 0)
+		spec->spool = xasprintf("%s/" STORE_SPOOL_FILE, spec->folder);
+}
+
 static void set_restore(const struct plan *plan, struct start_spec *spec)
 {
 	spec->goal = START_RESTORE;
@@ -187,12 +194,15 @@ static int fill(const struct sandbox *sandbox, const struct plan *plan,
 	    add_net(sandbox, spec, err) < 0)
 		return -1;
 	spec->key = resume_key(plan);
+	spec->facts = resume_facts(plan);
 	if (plan->resume.found)
 		set_resume(plan, spec);
 	else if (plan->warm.key)
 		set_restore(plan, spec);
 	else
 		set_boot(plan, spec);
+	if (spec->goal == START_COLD)
+		add_spool(sandbox, spec);
 	return add_disks(sandbox, plan, spec, err);
 }
 

@@ -18,6 +18,7 @@
 
 #define TASKS_MARKDOWN RALPH_FOLDER "/" RALPH_TASKS
 #define TASKS_JSON ".agent/tasks.json"
+#define GIT_LOG ".git/logs/HEAD"
 #define FILES_BYTES_MAX (4u << 20)
 #define LIMIT_MS 60000
 #define TOOL "/proc/1/exe"
@@ -221,17 +222,31 @@ int loop_guest_context(struct loop_run *run, struct buffer *out,
 	return ask(run, take_context, NULL, out, err);
 }
 
+/* A commit is progress, and no file of the work. */
+static void drop_commits(json_t *list)
+{
+	for (size_t i = json_array_size(list); i-- > 0;) {
+		const char *name = json_string_value(json_array_get(list, i));
+
+		if (name && text_ends(name, GIT_LOG))
+			json_array_remove(list, i);
+	}
+}
+
 bool loop_guest_files(struct loop_run *run, json_t *record)
 {
 	struct error err = { 0 };
 	json_t *list = list_newer(run, &err);
+	bool any;
 
 	if (!list) {
 		log_debug("%s", err.text);
 		list = json_array();
 	}
+	any = json_array_size(list) > 0;
+	drop_commits(list);
 	json_object_set_new(record, "files", list);
-	return json_array_size(list) > 0;
+	return any;
 }
 
 int loop_guest_diff_lines(struct loop_run *run, size_t *lines,

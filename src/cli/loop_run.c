@@ -95,6 +95,13 @@ static json_t *variables_of(const struct loop_run *run)
 			 run->state.name);
 }
 
+static bool is_waiting(void *ctx)
+{
+	const struct loop_run *run = ctx;
+
+	return run->output && run->output->waiting;
+}
+
 static int turn(void *ctx, const char *prompt, struct output *output,
 		struct engine_turn *end, struct error *err)
 {
@@ -110,6 +117,7 @@ static int turn(void *ctx, const char *prompt, struct output *output,
 		.limit_ms = end->deadline_seconds * 1000,
 		.signals = &run->signals,
 		.on_output = take_output,
+		.is_waiting = is_waiting,
 		.on_tick = on_tick,
 		.on_wish = on_wish,
 		.ctx = run,

@@ -106,10 +106,11 @@ static int take_frames(struct watch *watch, struct error *err)
 	       (got = relay_frames_next(&watch->frames, &frame, err)) > 0) {
 		if (frame.type == SESSION_FRAME_STDOUT ||
 		    frame.type == SESSION_FRAME_STDERR) {
-			watch->heard_ms = loop_now_ms();
 			turn->on_output(turn->ctx,
 					frame.type == SESSION_FRAME_STDERR,
 					frame.bytes, frame.len);
+			if (!turn->is_waiting || !turn->is_waiting(turn->ctx))
+				watch->heard_ms = loop_now_ms();
 		} else if (frame.type == SESSION_FRAME_EXIT) {
 			watch->exited = true;
 			watch->end->exit_code = frame.exit_code;

@@ -37,6 +37,8 @@ struct loop_turn {
 	struct loop_signals *signals;
 	void (*on_output)(void *ctx, bool is_error, const void *bytes,
 			  size_t len);
+	/* What it says now is no sign of life; or NULL. */
+	bool (*is_waiting)(void *ctx);
 	void (*on_tick)(void *ctx); /* about once a second; may be NULL */
 	void (*on_wish)(void *ctx); /* the first wish to stop; may be NULL */
 	void *ctx;

@@ -87,6 +87,11 @@ static int number_of(const json_t *details, const char *key)
 	return (int)json_integer_value(json_object_get(details, key));
 }
 
+static const char *plural(int number)
+{
+	return number == 1 ? "" : "s";
+}
+
 static void say_iteration(struct loop_view *view, const json_t *details)
 {
 	const char *task = text_of(details, "task");
@@ -123,13 +128,14 @@ static void say_turn(struct loop_view *view, const json_t *record)
 {
 	const char *promise = text_of(record, "promise");
 	const char *error = text_of(record, "error");
+	int files = (int)json_array_size(json_object_get(record, "files"));
 	char took[32];
 
 	duration_text(json_number_value(json_object_get(record, "seconds")),
 		      took, sizeof(took));
-	printf("  %s, %d files changed, %d tokens in, %d out, %.4f USD%s%s\n",
-	       took, (int)json_array_size(json_object_get(record, "files")),
-	       number_of(record, "tokens_in"), number_of(record, "tokens_out"),
+	printf("  %s, %d file%s changed, %d tokens in, %d out, %.4f USD%s%s\n",
+	       took, files, plural(files), number_of(record, "tokens_in"),
+	       number_of(record, "tokens_out"),
 	       json_number_value(json_object_get(record, "cost_usd")),
 	       promise[0] ? ", promises " : "", promise);
 	if (error[0])
@@ -168,10 +174,11 @@ static void say_refused(struct loop_view *view, const json_t *details)
 static void say_end(struct loop_view *view, const json_t *details)
 {
 	const char *detail = text_of(details, "detail");
+	int done = number_of(details, "iterations");
 
 	(void)view;
-	printf("%s after %d iterations%s%s\n", text_of(details, "status"),
-	       number_of(details, "iterations"), detail[0] ? ": " : "", detail);
+	printf("%s after %d iteration%s%s%s\n", text_of(details, "status"),
+	       done, plural(done), detail[0] ? ": " : "", detail);
 }
 
 static void say_text(const char *lead, const char *text)
@@ -226,12 +233,12 @@ static void say_no_checkpoint(struct loop_view *view, const json_t *details)
 static void say_winner(struct loop_view *view, const json_t *details)
 {
 	const char *name = text_of(details, "name");
+	int lines = number_of(details, "lines");
 
 	(void)view;
-	printf("attempt %d passes with the smallest change, %d lines: %s is "
+	printf("attempt %d passes with the smallest change, %d line%s: %s is "
 	       "kept\n",
-	       number_of(details, "attempt"), number_of(details, "lines"),
-	       name);
+	       number_of(details, "attempt"), lines, plural(lines), name);
 	if (!strcmp(text_of(details, "mode"), "clone"))
 		printf("its commits: git fetch sandbox-%s\n", name);
 	else

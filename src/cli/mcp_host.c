@@ -18,16 +18,18 @@
 #include <unistd.h>
 
 #include "base/error.h"
+#include "base/fileio.h"
 #include "base/own.h"
 #include "base/text.h"
-#include "cli/options.h"
 #include "cli/store.h"
 #include "ipc/control.h"
 
 #define PUMPS_MAX 16
 #define LOG_BYTES_MAX (16 << 20)
 #define TICK_MS 1000
-#define OPTION "mcp"
+#define LOCK_FILE "mcp.lock"
+
+AUTO_DEFINE(json, json_t *, json_decref)
 
 struct server {
 	char name[MCP_NAME_MAX + 1];
@@ -38,7 +40,8 @@ struct server {
 struct serving {
 	struct server servers[MCP_HOST_SOCKETS];
 	size_t count;
-	int folder; /* the sandbox's, borrowed */
+	const json_t *words; /* borrowed: NAME=CMD, checked */
+	int folder;          /* the sandbox's, borrowed */
 	const char *start;
 	unsigned pumps;
 };
@@ -50,7 +53,7 @@ static int open_log(int folder)
 
 	if (fstatat(folder, MCP_HOST_LOG, &st, AT_SYMLINK_NOFOLLOW) == 0 &&
 	    st.st_size > LOG_BYTES_MAX)
-		(void)renameat(folder, MCP_HOST_LOG, folder, MCP_HOST_LOG ".1");
+		(void)renameat(folder, MCP_HOST_LOG, folder, MCP_HOST_LOG_OLD);
 	fd = openat(folder, MCP_HOST_LOG,
 		    O_WRONLY | O_APPEND | O_CREAT | O_NOFOLLOW | O_CLOEXEC,
 		    0600);
@@ -126,20 +129,20 @@ static _Noreturn void become_server(struct serving *serving, pid_t parent)
 	serve(serving);
 }
 
-static int listen_all(struct serving *serving, const struct options *options,
-		      struct error *err)
+static int listen_all(struct serving *serving, struct error *err)
 {
 	char file[MCP_NAME_MAX + 16];
-	const char *word;
-	size_t at = 0;
+	const json_t *word;
+	size_t i;
 
-	while (serving->count < MCP_HOST_SOCKETS &&
-	       (word = options_next(options, OPTION, &at))) {
-		struct server *server = &serving->servers[serving->count];
+	json_array_foreach(serving->words, i, word)
+	{
+		struct server *server = &serving->servers[i];
 
-		server->command = mcp_line_command(word, server->name);
-		if (!server->command)
-			return error_set(err, 0, "--mcp takes NAME=CMD");
+		if (i >= MCP_HOST_SOCKETS)
+			break;
+		server->command =
+			mcp_line_command(json_string_value(word), server->name);
 		mcp_host_file(server->name, file);
 		server->listener = control_listen(serving->folder, file, err);
 		if (server->listener < 0)
@@ -149,26 +152,60 @@ static int listen_all(struct serving *serving, const struct options *options,
 	return 0;
 }
 
+/* Another command serves them: its end is waited for. */
+static _Noreturn void become_next(struct serving *serving, pid_t parent)
+{
+	struct error err = { 0 };
+
+	prctl(PR_SET_PDEATHSIG, SIGKILL);
+	if (getppid() != parent ||
+	    fileio_lock(serving->folder, LOCK_FILE, FILEIO_LOCK_WAIT, &err) <
+		    0 ||
+	    listen_all(serving, &err) < 0)
+		_exit(1);
+	become_server(serving, parent);
+}
+
+static int start(struct mcp_host *host, struct serving *serving, bool given,
+		 struct error *err)
+{
+	AUTO_CLOSE int lock =
+		fileio_lock(serving->folder, LOCK_FILE, FILEIO_LOCK_TRY, err);
+	pid_t parent = getpid();
+
+	if (lock < 0 && err->code != EWOULDBLOCK)
+		return -1;
+	/* Who names servers now means these. */
+	if ((lock >= 0 || given) && listen_all(serving, err) < 0)
+		return -1;
+	fflush(NULL);
+	host->pid = fork();
+	if (host->pid == 0) {
+		if (!serving->count)
+			become_next(serving, parent);
+		become_server(serving, parent);
+	}
+	return host->pid < 0 ? error_set(err, errno, "--mcp") : 0;
+}
+
 int mcp_host_start(struct mcp_host *host, const struct sandbox *sandbox,
 		   const struct options *options, struct error *err)
 {
 	const char *home = getenv("HOME");
+	AUTO(json) json_t *given = mcp_host_given(options);
+	AUTO(json)
+	json_t *kept = given ? NULL : mcp_host_kept(sandbox->folder);
 	/* not the workspace: what starts there may run what a guest put there
 	 */
 	struct serving serving = { .folder = sandbox->folder,
+				   .words = given ? given : kept,
 				   .start = home && *home ? home : "/" };
-	int result = listen_all(&serving, options, err);
-	pid_t parent = getpid();
+	int result;
 
 	host->pid = 0;
-	if (result == 0 && serving.count) {
-		fflush(NULL);
-		host->pid = fork();
-		if (host->pid == 0)
-			become_server(&serving, parent);
-		if (host->pid < 0)
-			result = error_set(err, errno, "--mcp");
-	}
+	if (!serving.words)
+		return 0;
+	result = start(host, &serving, given != NULL, err);
 	for (size_t i = 0; i < serving.count; i++)
 		close(serving.servers[i].listener);
 	return result;

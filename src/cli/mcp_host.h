@@ -3,12 +3,15 @@
  * mcp_host.h - MCP servers of the host for a sandbox, as long as a command runs
  *
  * `--mcp NAME=CMD` gives the sandbox a socket, at which this command listens.
+ * `create` keeps what it was given, and each later command that names none
+ * listens instead; of several at once one does, and then the next.
  * Each connection has a process of its own, which starts CMD, locks itself, and
  * passes on what mcp_line.h takes. Calls are written to mcp.jsonl of the
  * sandbox's folder. In the guest `bawn-mcp NAME` is the server.
  */
 #pragma once
 
+#include <jansson.h>
 #include <sys/types.h>
 
 #include "cli/mcp_line.h"
@@ -22,6 +25,7 @@ struct socket_list;
 #define MCP_HOST_PREFIX "/bawn-mcp/"
 #define MCP_HOST_SOCKETS 16
 #define MCP_HOST_LOG "mcp.jsonl"
+#define MCP_HOST_LOG_OLD "mcp.jsonl.1"
 
 struct mcp_host {
 	pid_t pid; /* 0: there is none */
@@ -35,6 +39,14 @@ void mcp_host_file(const char *name, char out[MCP_NAME_MAX + 16]);
 /* Where a socket of the record lies, whatever it is for; malloc'd. */
 char *mcp_host_path(const char *sandbox, const char *host, struct error *err);
 
+/* Words of --mcp; NULL: there is none. options may be NULL. */
+json_t *mcp_host_given(const struct options *options);
+/* For the commands to come: what the options have. */
+int mcp_host_keep(int folder, const struct options *options, struct error *err);
+/* What was kept; NULL: nothing, or nothing that could be used. */
+json_t *mcp_host_kept(int folder);
+
+/* With options that name none, or NULL: what was kept. */
 int mcp_host_start(struct mcp_host *host, const struct sandbox *sandbox,
 		   const struct options *options, struct error *err);
 /* Ends the servers, too. */

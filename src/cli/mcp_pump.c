@@ -14,7 +14,6 @@
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/prctl.h>
 #include <sys/socket.h>
 #include <time.h>
 #include <unistd.h>
@@ -42,28 +41,8 @@ static const char *const syscalls[] = {
 	"close",
 	"shutdown",
 	/* memory of messages */
-	"brk",
-	"mmap",
-	"munmap",
-	"mremap",
-	"madvise",
-	"mprotect",
 	"getrandom",
-	/* time of a log line, without a vDSO */
-	"clock_gettime",
-	"gettimeofday",
-	"time",
-	/* signals, and the C library's abort() */
-	"rt_sigaction",
-	"rt_sigprocmask",
-	"rt_sigreturn",
-	"getpid",
-	"gettid",
-	/* libc's locks; the end */
-	"futex",
-	"restart_syscall",
-	"exit",
-	"exit_group",
+	ISOLATE_EVERY_PROCESS,
 	NULL,
 };
 
@@ -97,11 +76,7 @@ static int lock_up(struct error *err)
 		.arguments = arguments,
 	};
 
-	if (isolate_early(0, err) < 0 || isolate_paths(&profile, err) < 0 ||
-	    isolate_early(ISOLATE_UNDUMPABLE, err) < 0)
-		return -1;
-	prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0);
-	return isolate_syscalls(&profile, err);
+	return isolate_hidden(&profile, err);
 }
 
 static void write_log(struct pump *pump, json_t *log)
@@ -303,6 +278,7 @@ _Noreturn void mcp_pump_serve(const struct mcp_pump *given)
 		(void)fcntl(way->from, F_SETFL, O_NONBLOCK);
 		(void)fcntl(way->to, F_SETFL, O_NONBLOCK);
 	}
+	tzset(); /* opens a file, which is too late afterwards */
 	if (lock_up(&err) < 0)
 		_exit(1);
 	run(&pump);

@@ -13,10 +13,10 @@
 #include "base/loop.h"
 #include "base/progress.h"
 #include "base/text.h"
+#include "cli/progress_line.h"
 #include "cli/terminal.h"
 
 #define REDRAW_MS 100
-#define BAR_CELLS 24
 #define PARTS_SHOWN_MAX 40
 
 static struct {
@@ -25,7 +25,7 @@ static struct {
 	bool line_shown;
 	unsigned parts_shown; /* lines above it */
 	/* what they say; drawn with the line */
-	char parts[PARTS_SHOWN_MAX][120];
+	char parts[PARTS_SHOWN_MAX][PROGRESS_LINE_MAX];
 	unsigned part_count;
 } view;
 
@@ -36,17 +36,6 @@ static bool rewritable(void)
 	return isatty(2) && term && strcmp(term, "dumb");
 }
 
-static void fill_bar(char bar[BAR_CELLS + 1], uint64_t done, uint64_t total)
-{
-	unsigned filled = BAR_CELLS;
-
-	if (done < total)
-		filled = (unsigned)((double)done / (double)total * BAR_CELLS);
-	memset(bar, '.', BAR_CELLS);
-	memset(bar, '#', filled);
-	bar[BAR_CELLS] = '\0';
-}
-
 /* Up to the first line of what was drawn before, emptied. */
 static void go_back(void)
 {
@@ -55,35 +44,33 @@ static void go_back(void)
 		fprintf(stderr, "\033[1A\033[K");
 }
 
-static void draw_parts(unsigned width)
+static void draw_parts(void)
 {
 	for (unsigned i = 0; i < view.part_count; i++)
-		fprintf(stderr, "%.*s\n", (int)width, view.parts[i]);
+		fprintf(stderr, "%s\n", view.parts[i]);
 	view.parts_shown = view.part_count;
+}
+
+/* The last column stays free: some terminals begin a new line behind it. */
+static unsigned width_of(uint16_t *rows)
+{
+	uint16_t cols;
+
+	terminal_size(2, rows, &cols);
+	return cols > 1 ? cols - 1u : 1u;
 }
 
 static void draw(uint64_t done, uint64_t total)
 {
-	char line[256], bar[BAR_CELLS + 1], seconds[32];
-	unsigned long long elapsed = loop_now_ms() - view.started_ms;
-	uint16_t rows, cols;
+	char line[PROGRESS_LINE_MAX];
+	uint16_t rows;
 
-	text_format(seconds, sizeof(seconds), "%llu s", elapsed / 1000);
-	if (total) {
-		if (done > total)
-			done = total;
-		fill_bar(bar, done, total);
-		text_format(line, sizeof(line), "%s  [%s] %3u %%  %s",
-			    view.text, bar,
-			    (unsigned)((double)done * 100 / (double)total),
-			    seconds);
-	} else {
-		text_format(line, sizeof(line), "%s  %s", view.text, seconds);
-	}
-	terminal_size(2, &rows, &cols);
+	progress_line_step(view.text, done, total,
+			   loop_now_ms() - view.started_ms, width_of(&rows),
+			   line);
 	go_back();
-	draw_parts(cols > 1 ? cols - 1u : 1u);
-	fprintf(stderr, "%.*s", cols > 1 ? cols - 1 : 1, line);
+	draw_parts();
+	fprintf(stderr, "%s", line);
 	fflush(stderr);
 	view.line_shown = true;
 	view.drawn_ms = loop_now_ms();
@@ -92,12 +79,13 @@ static void draw(uint64_t done, uint64_t total)
 /* Those that something happens to come first, if there is no room for all. */
 static void parts(void *ctx, const struct progress_part *list, size_t count)
 {
-	uint16_t rows, cols;
 	size_t room, left = count;
+	unsigned width;
+	uint16_t rows;
 
 	if (!rewritable())
 		return;
-	terminal_size(2, &rows, &cols);
+	width = width_of(&rows);
 	room = rows > 3 ? rows - 2u : 1u;
 	if (room > PARTS_SHOWN_MAX)
 		room = PARTS_SHOWN_MAX;
@@ -105,15 +93,10 @@ static void parts(void *ctx, const struct progress_part *list, size_t count)
 	for (size_t i = 0; i < count && view.part_count < room; i++, left--) {
 		const struct progress_part *part = &list[i];
 		bool busy = part->done > 0 && part->done < part->total;
-		char bar[BAR_CELLS + 1], size[16];
 
 		if (left > room - view.part_count && !busy)
 			continue;
-		fill_bar(bar, part->done, part->total);
-		text_from_size(part->total, size, sizeof(size));
-		text_format(view.parts[view.part_count++],
-			    sizeof(view.parts[0]), "  %-12s  %-9s  [%s] %s",
-			    part->name, part->state, bar, size);
+		progress_line_part(part, width, view.parts[view.part_count++]);
 	}
 }
 

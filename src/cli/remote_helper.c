@@ -19,6 +19,7 @@
 
 #include "base/error.h"
 #include "base/fileio.h"
+#include "base/mem.h"
 #include "base/own.h"
 #include "base/text.h"
 #include "cli/clone_source.h"
@@ -101,9 +102,11 @@ static json_t *protocol(void)
 	return variables;
 }
 
-static int connect_to(struct sandbox *sandbox, struct error *err)
+static int connect_to(struct sandbox *sandbox, const char *module,
+		      struct error *err)
 {
-	const char *folder = sandbox->record.shares.items[0].guest;
+	AUTO_FREE char *folder = xasprintf(
+		"%s/%s", sandbox->record.shares.items[0].guest, module);
 	const char *argv[] = { "git-upload-pack", "--", folder, NULL };
 	AUTO(json) json_t *variables = protocol();
 	struct words words = { .before = 0 };
@@ -122,9 +125,12 @@ static int connect_to(struct sandbox *sandbox, struct error *err)
 	return session_exec(sandbox, &start, argv, &wish, err);
 }
 
-static int open_named(const char *name, struct sandbox *sandbox,
+/* NAME or NAME:PATH; what is at PATH is looked for in the guest only. */
+static int open_named(const char *address, struct sandbox *sandbox,
 		      struct error *err)
 {
+	AUTO_FREE char *name = xstrndup(address, strcspn(address, ":"));
+
 	if (sandbox_name_check(name, err) < 0 ||
 	    sandbox_open(name, sandbox, err) < 0)
 		return -1;
@@ -136,8 +142,15 @@ static int open_named(const char *name, struct sandbox *sandbox,
 	return 0;
 }
 
+static const char *module_of(const char *address)
+{
+	const char *colon = strchr(address, ':');
+
+	return colon ? colon + 1 : "";
+}
+
 /* The exit code; negative with err set. */
-static int serve(struct sandbox *sandbox, struct error *err)
+static int serve(struct sandbox *sandbox, const char *module, struct error *err)
 {
 	char line[LINE_BYTES];
 	int got;
@@ -146,7 +159,7 @@ static int serve(struct sandbox *sandbox, struct error *err)
 		if (!strcmp(line, "capabilities"))
 			got = answer("connect\n\n", err);
 		else if (!strcmp(line, "connect git-upload-pack"))
-			return connect_to(sandbox, err);
+			return connect_to(sandbox, module, err);
 		else if (!strcmp(line, "connect git-receive-pack"))
 			return error_set(err, 0,
 					 "a sandbox takes no push (fetch from "
@@ -171,9 +184,11 @@ int remote_helper_run(int argc, const char *const *argv)
 	/* a git that was killed leaves no session behind */
 	prctl(PR_SET_PDEATHSIG, SIGTERM);
 	if (argc != 3)
-		error_set(&err, 0, "git runs this for remotes bawn::NAME");
+		error_set(&err, 0,
+			  "git runs this for remotes bawn::NAME and "
+			  "bawn::NAME:SUBMODULE");
 	else if (open_named(argv[2], &sandbox, &err) == 0)
-		code = serve(&sandbox, &err);
+		code = serve(&sandbox, module_of(argv[2]), &err);
 	else
 		/* git would die of the pipe that nobody read, without a word */
 		(void)read_line(line, NULL);

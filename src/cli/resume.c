@@ -45,6 +45,23 @@ char *resume_key(const struct plan *plan)
 	return key;
 }
 
+/* The most telling first: what differs there is all that is said. */
+char *resume_facts(const struct plan *plan)
+{
+	AUTO_FREE char *host_cpu = host_cpu_model();
+
+	return xasprintf("QEMU: %s, build %.12s\nmachine type: %s\n"
+			 "accelerator: %s\nCPU model: %s\nhost CPU: %s\n"
+			 "number of CPUs: %u\nmemory size: %u MiB\n"
+			 "bawn: %s, machine %d, protocol %d\n",
+			 plan->machine.version, plan->machine.identity,
+			 plan->machine.type,
+			 plan->accel.use == START_ACCEL_KVM ? "kvm" : "tcg",
+			 machine_cpu_model(plan->accel.use), host_cpu,
+			 plan->cpus, plan->memory_mib, BAWN_VERSION,
+			 START_MACHINE_VERSION, PROTOCOL);
+}
+
 static int open_folder(const struct sandbox *sandbox, const char *place)
 {
 	AUTO_CLOSE int machine = -1;
@@ -101,8 +118,8 @@ static int check_disk(const struct sandbox *sandbox,
 	if (now.size == snapshot->disk.size &&
 	    now.changed_ns == snapshot->disk.changed_ns)
 		return 0;
-	return error_set(err, EBADMSG,
-			 "the disk has changed since it was written");
+	return snapshot_refuse(err, EBADMSG,
+			       "the disk has changed since it was written");
 }
 
 static bool next_place(const struct sandbox *sandbox, char *place, size_t size)
@@ -139,6 +156,7 @@ void resume_find(const struct sandbox *sandbox, struct plan *plan)
 {
 	struct resume *resume = &plan->resume;
 	AUTO_FREE char *key = resume_key(plan);
+	AUTO_FREE char *facts = resume_facts(plan);
 	AUTO_CLOSE int folder = -1;
 	struct error err = { 0 };
 
@@ -153,7 +171,8 @@ void resume_find(const struct sandbox *sandbox, struct plan *plan)
 	}
 	if (folder < 0)
 		error_set(&err, errno, "%s", resume->place);
-	else if (snapshot_load(folder, key, &resume->snapshot, &err) == 0 &&
+	else if (snapshot_load(folder, key, facts, &resume->snapshot, &err) ==
+			 0 &&
 		 (!resume->suspended ||
 		  check_disk(sandbox, &resume->snapshot, &err) == 0))
 		resume->found = true;

@@ -30,6 +30,8 @@ struct resume {
 
 /* What a snapshot's machine state depends on; 64 hex digits, malloc'd. */
 char *resume_key(const struct plan *plan);
+/* The same for people, as snapshot.h says; malloc'd. */
+char *resume_facts(const struct plan *plan);
 /*
  * Fills plan->resume. A state that is damaged or foreign is said, and removed:
  * the disk boots.

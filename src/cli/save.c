@@ -2,16 +2,18 @@
 /*
  * save.c - the disk of a sandbox as a template
  *
- * A machine of its own on a copy of the disk (disk_copy.h) sends the files as
- * an archive, without what is this one sandbox's (src/guest/saved_root.c). The
- * archive is foreign: it is loaded like any other, and becomes the one layer of
- * an image that is run as the sandbox's own image is.
+ * A machine of its own on a copy of the disk (disk_copy.h) writes the files as
+ * an archive, without what is this one sandbox's (src/guest/saved_root.c), onto
+ * a second disk that is a file here. The archive is foreign: it is loaded like
+ * any other, and becomes the one layer of an image that is run as the sandbox's
+ * own image is.
  */
 #include "cli/save.h"
 
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/statvfs.h>
 #include <unistd.h>
 
 #include "base/buffer.h"
@@ -21,17 +23,19 @@
 #include "base/own.h"
 #include "base/progress.h"
 #include "base/text.h"
-#include "cli/builder.h"
 #include "cli/disk_copy.h"
 #include "cli/image_command.h"
 #include "cli/progress_view.h"
 #include "cli/save_mask.h"
+#include "cli/spool_length.h"
 #include "cli/stream.h"
 #include "cli/template_file.h"
 #include "oci/reference.h"
 #include "provision/template_load.h"
 
 #define PATHS_MAX (1u << 20)
+/* Less is nothing left. */
+#define SPACE_BYTES (1u << 20)
 /* The user of our own templates; an image says who it is. */
 #define DEFAULT_USER "agent"
 
@@ -67,48 +71,61 @@ static int send_mount_points(struct stream *stream,
 	return 0;
 }
 
-static int take_archive(struct stream *stream, uint64_t limit, int spool,
-			struct error *err)
+static int wait_for_archive(struct stream *stream, struct spool_length *length,
+			    struct error *err)
 {
-	uint64_t have = 0;
 	const uint8_t *bytes;
 	size_t len;
 	int got;
 
 	while ((got = stream_read(stream, &bytes, &len, err)) > 0) {
-		have += len;
-		if (have > limit)
-			return error_set(err, EFBIG, "the files of its disk");
-		if (fileio_write_all(spool, bytes, len, err) < 0)
-			return error_prefix(err, "writing its files to bawn's "
-						 "cache folder");
-		progress_update(progress_view(), have, 0);
+		if (spool_length_feed(length, bytes, len, err) < 0)
+			return -1;
+		progress_update(progress_view(), length->bytes, 0);
 	}
-	return got < 0 ? -1 : stream_finish(stream, err);
+	if (got < 0 || stream_finish(stream, err) < 0)
+		return -1;
+	return spool_length_finish(length, err);
+}
+
+/* To the machine a full disk of the host's is one that fails. */
+static int explain(int spool, struct error *err)
+{
+	struct statvfs space;
+
+	if (fstatvfs(spool, &space) == 0 &&
+	    space.f_bavail * space.f_frsize < SPACE_BYTES)
+		error_set(err, ENOSPC,
+			  "writing its files to bawn's state folder");
+	return -1;
 }
 
 /* Nobody holds the sandbox up while its files are read. */
 static int read_files(struct store *store, const struct sandbox *sandbox,
-		      int spool, struct error *err)
+		      int *spool, struct error *err)
 {
 	static const char *const args[] = { "save-out", NULL };
 	const struct progress *progress = progress_view();
 	AUTO_DISK_COPY struct disk_copy copy = DISK_COPY_INIT;
 	AUTO_STREAM struct stream stream = STREAM_INIT;
+	struct spool_length length = { 0 };
 
 	progress_step(progress, "copying the disk");
 	if (disk_copy_make(&copy, store, sandbox, err) < 0)
 		return error_prefix(err, "copying the disk of %s",
 				    sandbox->record.name);
+	length.limit = copy.spool_bytes;
 	progress_step(progress, "starting a machine that reads the copy");
 	if (stream_open(&stream, &copy.sandbox, args, err) < 0)
 		return -1;
 	progress_step(progress, "reading its files");
-	if (send_mount_points(&stream, sandbox, err) < 0 ||
-	    take_archive(&stream, 2 * sandbox->record.disk_bytes, spool, err) <
-		    0 ||
-	    save_mask_file(spool, sandbox, err) < 0)
+	if (send_mount_points(&stream, sandbox, err) < 0)
 		return -1;
+	if (wait_for_archive(&stream, &length, err) < 0)
+		return explain(copy.spool, err);
+	if (ftruncate(copy.spool, (off_t)length.bytes) < 0)
+		return error_set(err, errno, "its files");
+	*spool = TAKE_FD(copy.spool);
 	progress_done(progress);
 	return 0;
 }
@@ -158,8 +175,9 @@ static int save(const struct save_wish *wish, struct error *err)
 	    store_open(&store, err) < 0 ||
 	    store_find(&store, wish->sandbox, &sandbox, err) < 0)
 		return -1;
-	spool = builder_spool(err);
-	if (spool < 0 || read_files(&store, &sandbox, spool, err) < 0 ||
+	/* masked when no machine can write there any more */
+	if (read_files(&store, &sandbox, &spool, err) < 0 ||
+	    save_mask_file(spool, &sandbox, err) < 0 ||
 	    load(&sandbox, wish->tag, spool, name, err) < 0)
 		return error_prefix(err, "saving %s", wish->sandbox);
 	if (wish->output && template_file_write(name, wish->output, err) < 0)

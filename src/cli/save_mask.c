@@ -67,13 +67,16 @@ int save_mask_file(int fd, const struct sandbox *sandbox, struct error *err)
 {
 	AUTO_CLOSE int folder = secret_store_open(err);
 	AUTO(json) json_t *own = NULL;
+	AUTO(json) json_t *all = NULL;
 	struct stat st;
 	void *bytes;
 
 	if (folder < 0)
 		return -1;
 	own = secret_store_load(folder, sandbox->record.id, err);
-	if (!own)
+	/* A login that was made here may be one of all sandboxes. */
+	all = own ? secret_store_load(folder, SECRET_STORE_ALL, err) : NULL;
+	if (!all)
 		return -1;
 	if (fstat(fd, &st) < 0)
 		return error_set(err, errno, "the archive");
@@ -84,6 +87,7 @@ int save_mask_file(int fd, const struct sandbox *sandbox, struct error *err)
 	if (bytes == MAP_FAILED)
 		return error_set(err, errno, "the archive");
 	mask_all(bytes, (size_t)st.st_size, own, false);
+	mask_all(bytes, (size_t)st.st_size, all, false);
 	munmap(bytes, (size_t)st.st_size);
 	return 0;
 }

@@ -80,6 +80,8 @@ int store_remove(const struct store *store, const char *name,
 /* --rm: there is such a file, and the command that made it holds its lock */
 #define STORE_OWNER_FILE SANDBOX_OWNER_FILE
 #define STORE_DISK_FILE SANDBOX_MACHINE_FOLDER "/disk.qcow2"
+/* what a machine that saves writes, as a disk of its own */
+#define STORE_SPOOL_FILE "spool"
 #define STORE_ENV_FILE "env.json"
 /* in machine/ */
 #define STORE_CONSOLE_FILE "console.log"

@@ -60,15 +60,44 @@ static int add_guard(struct server *server, json_t *guard, const char *key,
 	return 0;
 }
 
+/* Rows of three numbers: major and minor number of the device, inode. */
+static int read_frozen(struct server *server, json_t *list, struct error *err)
+{
+	json_int_t major, minor, ino;
+	json_t *row;
+	size_t i;
+
+	if (list && !json_is_array(list))
+		return error_set(err, 0, "guard: frozen is a list");
+	json_array_foreach(list, i, row)
+	{
+		struct statx st = { 0 };
+
+		if (server->frozen_count == SERVER_FROZEN_MAX ||
+		    json_unpack(row, "[III!]", &major, &minor, &ino) < 0)
+			return error_set(err, 0,
+					 "guard: frozen: three numbers each, "
+					 "or one too many");
+		st.stx_dev_major = (uint32_t)major;
+		st.stx_dev_minor = (uint32_t)minor;
+		server->frozen[server->frozen_count].dev = share_dev(&st);
+		server->frozen[server->frozen_count++].ino = (uint64_t)ino;
+	}
+	return 0;
+}
+
 static int read_guard(struct server *server, json_t *guard, struct error *err)
 {
 	if (json_is_null(guard))
 		return 0;
-	if (!json_is_object(guard) || json_object_size(guard) != 2)
-		return error_set(err, 0, "guard: two lists or null");
+	if (!json_is_object(guard) ||
+	    json_object_size(guard) !=
+		    (json_object_get(guard, "frozen") ? 3U : 2U))
+		return error_set(err, 0, "guard: lists or null");
 	if (server->state_fd < 0)
 		return error_set(err, 0, "guard: needs a state folder");
-	if (add_guard(server, guard, "held", GUARD_HELD, err) < 0)
+	if (add_guard(server, guard, "held", GUARD_HELD, err) < 0 ||
+	    read_frozen(server, json_object_get(guard, "frozen"), err) < 0)
 		return -1;
 	return add_guard(server, guard, "shown", GUARD_SHOWN, err);
 }

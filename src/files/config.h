@@ -11,6 +11,8 @@
  *   "absent": [paths of folders that no share shows]
  *   "guest_uid", "guest_gid": who the host's owner is inside
  *   "guard": {"held": [patterns], "shown": [patterns]} of guard.h, or null;
+ *            "frozen": [[major, minor, inode]] may be there: files of the host
+ *            that have a held name and others
  * "undo": keep what the guest changes and, from the launcher itself: "marker":
  * 64 hex digits after a restore or a restart, else null "next_marker": the
  * marker of our successor, else null "memory": number of the descriptor that

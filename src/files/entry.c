@@ -6,6 +6,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <string.h>
 
 #include "files/held.h"
 #include "files/ops.h"
@@ -56,6 +57,9 @@ void entry_attr(struct op *op, struct node *node, const struct statx *st,
 	*out = (struct fuse_attr_out){ .attr_valid =
 					       attr_seconds(op, node, st) };
 	share_attr(op->share, &op->server->guest, st, &out->attr);
+	/* So that the guest's kernel refuses to open it for writing. */
+	if (policy_is_frozen(op->server, node, st))
+		out->attr.mode &= ~0222U;
 	/* A name that it may have where undo keeps it is no name inside. */
 	if (node->flags & NODE_ORPHAN)
 		out->attr.nlink = 0;
@@ -68,6 +72,37 @@ struct node *entry_known(struct op *op, const struct statx *st)
 	return node_table_find(op->server->nodes, &key);
 }
 
+/* Another name than this one leads to it, the one that is remembered. */
+static bool lies_elsewhere(struct op *op, struct node *node,
+			   const struct node *folder, const char *name)
+{
+	struct node *parent = node_parent(op->server->nodes, node);
+	char own[NODE_NAME_MAX + 1];
+	struct statx st;
+	int fd;
+
+	if (!parent || node->key.shadow ||
+	    !node_name(op->server->nodes, node, own) ||
+	    (parent == folder && strcmp(own, name) == 0))
+		return false;
+	fd = node_fds_folder(&op->server->fds, parent);
+	return fd >= 0 &&
+	       statx(fd, own, AT_SYMLINK_NOFOLLOW | AT_NO_AUTOMOUNT,
+		     SHARE_STATX, &st) == 0 &&
+	       share_same_file(&node->key, &st);
+}
+
+int entry_place(struct op *op, struct node *node, const struct statx *st,
+		struct node *folder, const char *name)
+{
+	if (S_ISREG(st->stx_mode) && st->stx_nlink > 1 &&
+	    !(node->flags & NODE_ORPHAN) &&
+	    held_is(op->server, folder, name, st) == 0 &&
+	    lies_elsewhere(op, node, folder, name))
+		return 0;
+	return node_table_place(op->server->nodes, node, folder, name);
+}
+
 void entry_moved(struct op *op, const struct statx *st, struct node *folder,
 		 const char *name)
 {
@@ -75,7 +110,7 @@ void entry_moved(struct op *op, const struct statx *st, struct node *folder,
 
 	if (!node)
 		return;
-	node_table_place(op->server->nodes, node, folder, name);
+	entry_place(op, node, st, folder, name);
 	node_table_forget(op->server->nodes, node, 0);
 }
 
@@ -84,17 +119,20 @@ static struct node *find_or_add(struct op *op, struct node *folder,
 {
 	struct node_table *nodes = op->server->nodes;
 	struct node_key key = share_key(op->share_index, st);
-	struct node *node = node_table_find(nodes, &key);
+	struct node *node;
 
+	lower_follow_untold(op->server, folder, name, st);
+	node = node_table_find(nodes, &key);
 	if (!node)
 		node = node_table_add(nodes, &key, st->stx_mode & S_IFMT);
 	if (!node)
 		return NULL;
 	/* Two places at once: it is the root again, through a mount. */
-	if (node_table_place(nodes, node, folder, name) < 0) {
+	if (entry_place(op, node, st, folder, name) < 0) {
 		node_table_forget(nodes, node, 0);
 		return NULL;
 	}
+	lower_remember(op->server, node);
 	node->flags &= (uint8_t) ~(NODE_READ_ONLY | NODE_HELD);
 	if (held_is(op->server, folder, name, st) != 0)
 		node->flags |= NODE_HELD;

@@ -39,6 +39,14 @@ void entry_attr(struct op *op, struct node *node, const struct statx *st,
 		struct fuse_attr_out *out);
 /* The node of an entry, if the guest has one; no reference is given. */
 struct node *entry_known(struct op *op, const struct statx *st);
+/*
+ * It was seen at this name. A file of several names keeps the one that is
+ * remembered as long as that leads to it: a name that comes and goes must not
+ * take the other one along, by which a successor finds the file. But a held
+ * name counts more than any other. As node_table_place().
+ */
+int entry_place(struct op *op, struct node *node, const struct statx *st,
+		struct node *folder, const char *name);
 /* The entry lies elsewhere now. May free what no lookup keeps. */
 void entry_moved(struct op *op, const struct statx *st, struct node *folder,
 		 const char *name);

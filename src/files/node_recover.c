@@ -32,10 +32,13 @@ static bool claim_name(struct region *region, const struct node *node,
 	size_t len = 0;
 
 	for (uint32_t i = node->name; i; i = region->blocks[i].next) {
-		struct name_block *block = &region->blocks[i];
+		const struct name_block *block;
 
-		if (i >= region->block_end || taken[i] || !block->len ||
-		    block->len > BLOCK_TEXT || len + block->len > NODE_NAME_MAX)
+		if (i >= region->block_end || taken[i])
+			return false;
+		block = &region->blocks[i];
+		if (!block->len || block->len > BLOCK_TEXT ||
+		    len + block->len > NODE_NAME_MAX)
 			return false;
 		taken[i] = 1;
 		memcpy(name + len, block->text, block->len);

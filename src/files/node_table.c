@@ -43,8 +43,10 @@ static int map_region(struct node_table *table, int memory_fd,
 	if (memory_fd >= 0) {
 		if (fstat(memory_fd, &st) < 0)
 			return error_set(err, errno, "node memory");
+		/* One without answers is an older version's. */
 		if (st.st_size != 0 &&
-		    st.st_size != (off_t)sizeof(struct region))
+		    st.st_size != (off_t)sizeof(struct region) &&
+		    st.st_size != (off_t)offsetof(struct region, replies))
 			return error_set(err, 0, "node memory: wrong size");
 		if (ftruncate(memory_fd, sizeof(struct region)) < 0)
 			return error_set(err, errno, "node memory");
@@ -463,4 +465,9 @@ uint32_t node_table_end(const struct node_table *table)
 struct node_usage *node_table_usage(struct node_table *table, unsigned share)
 {
 	return &table->region->usage[share];
+}
+
+struct reply_ring *node_table_replies(struct node_table *table)
+{
+	return &table->region->replies;
 }

@@ -20,6 +20,7 @@
 
 struct error;
 struct node_table;
+struct reply_ring;
 
 #define NODE_SHARES_MAX 64
 #define NODE_NODES_MAX (1U << 20)
@@ -124,3 +125,5 @@ struct node_usage {
 	uint64_t bytes, inodes;
 };
 struct node_usage *node_table_usage(struct node_table *table, unsigned share);
+/* Kept with the nodes too: reply_log.h. */
+struct reply_ring *node_table_replies(struct node_table *table);

@@ -5,6 +5,7 @@
 #pragma once
 
 #include "files/node_table.h"
+#include "files/reply_log.h"
 
 #define REGION_MAGIC 0x3173656c69666e62ULL
 #define BUCKETS (1U << 19)
@@ -31,6 +32,7 @@ struct region {
 	uint32_t buckets[BUCKETS];
 	struct node nodes[NODE_NODES_MAX];
 	struct name_block blocks[NAME_BLOCKS];
+	struct reply_ring replies;
 };
 
 struct node_table {

@@ -36,7 +36,7 @@ static void prepare(struct op *op, struct node *folder, const char *name,
 				   .exists = true };
 	if (!victim->node)
 		return;
-	node_table_place(op->server->nodes, victim->node, folder, name);
+	entry_place(op, victim->node, st, folder, name);
 	node_fds_path(&op->server->fds, victim->node);
 }
 

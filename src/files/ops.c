@@ -11,6 +11,7 @@
 #include "base/log.h"
 #include "base/own.h"
 #include "files/held.h"
+#include "files/once.h"
 
 enum op_flag {
 	OP_NO_NODE = 1 << 0,  /* the header's node means nothing */
@@ -18,6 +19,7 @@ enum op_flag {
 	OP_EARLY = 1 << 2,    /* also before INIT */
 	OP_CHANGES = 1 << 3,  /* something on the host */
 	OP_NAMES = 1 << 4,    /* names in the header's folder */
+	OP_ONCE = 1 << 5,     /* a second time it fails, or does more */
 };
 
 struct row {
@@ -31,13 +33,13 @@ static const struct row rows[] = {
 	[FUSE_GETATTR] = { op_getattr, 0 },
 	[FUSE_SETATTR] = { op_setattr, OP_CHANGES },
 	[FUSE_READLINK] = { op_readlink, 0 },
-	[FUSE_SYMLINK] = { op_symlink, OP_CHANGES | OP_NAMES },
-	[FUSE_MKNOD] = { op_mknod, OP_CHANGES | OP_NAMES },
-	[FUSE_MKDIR] = { op_mkdir, OP_CHANGES | OP_NAMES },
-	[FUSE_UNLINK] = { op_unlink, OP_CHANGES | OP_NAMES },
-	[FUSE_RMDIR] = { op_rmdir, OP_CHANGES | OP_NAMES },
-	[FUSE_RENAME] = { op_rename, OP_CHANGES | OP_NAMES },
-	[FUSE_LINK] = { op_link, OP_CHANGES | OP_NAMES },
+	[FUSE_SYMLINK] = { op_symlink, OP_CHANGES | OP_NAMES | OP_ONCE },
+	[FUSE_MKNOD] = { op_mknod, OP_CHANGES | OP_NAMES | OP_ONCE },
+	[FUSE_MKDIR] = { op_mkdir, OP_CHANGES | OP_NAMES | OP_ONCE },
+	[FUSE_UNLINK] = { op_unlink, OP_CHANGES | OP_NAMES | OP_ONCE },
+	[FUSE_RMDIR] = { op_rmdir, OP_CHANGES | OP_NAMES | OP_ONCE },
+	[FUSE_RENAME] = { op_rename, OP_CHANGES | OP_NAMES | OP_ONCE },
+	[FUSE_LINK] = { op_link, OP_CHANGES | OP_NAMES | OP_ONCE },
 	/* ENOSYS: from then on the kernel opens and closes by itself. */
 	[FUSE_OPEN] = { op_unsupported, 0 },
 	[FUSE_OPENDIR] = { op_unsupported, 0 },
@@ -45,14 +47,14 @@ static const struct row rows[] = {
 	[FUSE_RELEASE] = { op_nothing, 0 },
 	[FUSE_RELEASEDIR] = { op_nothing, 0 },
 	[FUSE_READ] = { op_read, 0 },
-	[FUSE_WRITE] = { op_write, OP_CHANGES },
+	[FUSE_WRITE] = { op_write, OP_CHANGES | OP_ONCE },
 	[FUSE_STATFS] = { op_statfs, 0 },
 	[FUSE_FSYNC] = { op_fsync, 0 },
 	[FUSE_FSYNCDIR] = { op_fsync, 0 },
-	[FUSE_SETXATTR] = { op_setxattr, OP_CHANGES },
+	[FUSE_SETXATTR] = { op_setxattr, OP_CHANGES | OP_ONCE },
 	[FUSE_GETXATTR] = { op_getxattr, 0 },
 	[FUSE_LISTXATTR] = { op_listxattr, 0 },
-	[FUSE_REMOVEXATTR] = { op_removexattr, OP_CHANGES },
+	[FUSE_REMOVEXATTR] = { op_removexattr, OP_CHANGES | OP_ONCE },
 	/* ENOSYS, remembered by the kernel: saves a round trip a close. */
 	[FUSE_FLUSH] = { op_unsupported, 0 },
 	[FUSE_INIT] = { op_init, OP_NO_NODE | OP_EARLY },
@@ -60,13 +62,13 @@ static const struct row rows[] = {
 	[FUSE_READDIRPLUS] = { op_readdirplus, 0 },
 	/* The mount has default_permissions: the guest's kernel decides. */
 	[FUSE_ACCESS] = { op_unsupported, 0 },
-	[FUSE_CREATE] = { op_create, OP_CHANGES | OP_NAMES },
+	[FUSE_CREATE] = { op_create, OP_CHANGES | OP_NAMES | OP_ONCE },
 	/* Answers come in order; nothing waits long enough to be stopped. */
 	[FUSE_INTERRUPT] = { op_unsupported, OP_NO_NODE },
 	[FUSE_DESTROY] = { op_destroy, OP_NO_NODE },
 	[FUSE_BATCH_FORGET] = { op_batch_forget, OP_NO_NODE | OP_NO_REPLY },
 	[FUSE_FALLOCATE] = { op_fallocate, OP_CHANGES },
-	[FUSE_RENAME2] = { op_rename2, OP_CHANGES | OP_NAMES },
+	[FUSE_RENAME2] = { op_rename2, OP_CHANGES | OP_NAMES | OP_ONCE },
 	[FUSE_LSEEK] = { op_lseek, 0 },
 	[FUSE_COPY_FILE_RANGE] = { op_copy, OP_CHANGES },
 	[FUSE_SYNCFS] = { op_syncfs, 0 },
@@ -93,6 +95,12 @@ static op_fn *way_of(const struct op *op, const struct row *row)
 	return row->flags & OP_CHANGES ? op_ticket_change : row->serve;
 }
 
+static bool is_once(const struct op *op, const struct row *row)
+{
+	return (row->flags & OP_ONCE) && way_of(op, row) == row->serve &&
+	       once_counts(op);
+}
+
 static int serve(struct op *op, const struct row *row)
 {
 	struct server *server = op->server;
@@ -110,7 +118,8 @@ static int serve(struct op *op, const struct row *row)
 			return -ESTALE;
 	}
 	node_fds_begin_request(&server->fds);
-	result = way_of(op, row)(op);
+	result = is_once(op, row) ? once_serve(op, row->serve)
+				  : way_of(op, row)(op);
 	if (result < 0)
 		undo_cancel(server);
 	else if (row->flags & OP_NAMES)
@@ -147,6 +156,7 @@ int ops_serve(struct server *server, unsigned share, const void *bytes,
 	left = reply_end(&reply, share, request.unique, -result);
 	port_commit(&server->port, left);
 	held_tell(server);
+	lower_tell(server);
 	ahead_send(server);
 	return 0;
 }

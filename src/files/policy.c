@@ -11,6 +11,7 @@
 
 #include <errno.h>
 
+#include "base/log.h"
 #include "files/held.h"
 #include "files/server.h"
 
@@ -88,6 +89,32 @@ static int check_name(struct server *server, const struct policy_change *change)
 	return 0;
 }
 
+/* As long as it has: a name that was taken away frees it. */
+bool policy_is_frozen(const struct server *server, const struct node *node,
+		      const struct statx *st)
+{
+	for (size_t i = 0; i < server->frozen_count; i++) {
+		if (!node->key.shadow && st->stx_nlink > 1 &&
+		    node->key.ino == server->frozen[i].ino &&
+		    node->key.dev == server->frozen[i].dev)
+			return true;
+	}
+	return false;
+}
+
+static int check_frozen(struct server *server, struct node *node)
+{
+	struct statx st;
+
+	if (!server->frozen_count ||
+	    node_fds_stat(&server->fds, node, &st) < 0 ||
+	    !policy_is_frozen(server, node, &st))
+		return 0;
+	log_limited(LOG_LEVEL_WARN,
+		    "a file that is also a guarded one is not changed");
+	return -EPERM;
+}
+
 int policy_change(struct server *server, const struct policy_change *change)
 {
 	unsigned share = change->node->key.share;
@@ -97,8 +124,10 @@ int policy_change(struct server *server, const struct policy_change *change)
 	if (server->shares[share].read_only ||
 	    (change->node->flags & NODE_READ_ONLY))
 		return -EROFS;
-	if (change->what == POLICY_CONTENT)
-		return held_before_content(server, change->node);
+	if (change->what == POLICY_CONTENT) {
+		refused = held_before_content(server, change->node);
+		return refused ? refused : check_frozen(server, change->node);
+	}
 	refused = check_name(server, change);
 	if (refused || change->what == POLICY_REMOVE)
 		return refused;

@@ -35,6 +35,12 @@ int policy_hides(struct server *server, struct node *folder, const char *name,
 		 mode_t type);
 /* Absent in the guest because it is bawn's own. */
 bool policy_is_absent(const struct server *server, const struct statx *st);
+/*
+ * The host has another name for it that is held: what is written here is run
+ * there.
+ */
+bool policy_is_frozen(const struct server *server, const struct node *node,
+		      const struct statx *st);
 /* Root of another share that is read-only: so is all beneath it, here too. */
 bool policy_is_read_only(const struct server *server, const struct statx *st);
 /* A folder that must stay where it is, or what is hidden in it would show. */

@@ -82,29 +82,9 @@ static const char *const syscalls[] = {
 	/* host changes */
 	"inotify_add_watch",
 	"inotify_rm_watch",
-	/* memory */
-	"brk",
-	"mmap",
-	"munmap",
-	"mremap",
-	"madvise",
-	"mprotect",
-	/* time, without a vDSO */
-	"clock_gettime",
-	"gettimeofday",
-	"time",
 	/* signals, and the C library's abort() */
-	"rt_sigaction",
-	"rt_sigprocmask",
-	"rt_sigreturn",
-	"getpid",
-	"gettid",
 	"tgkill",
-	/* libc's locks; the end */
-	"futex",
-	"restart_syscall",
-	"exit",
-	"exit_group",
+	ISOLATE_EVERY_PROCESS,
 	NULL,
 };
 

@@ -58,8 +58,10 @@ static int on_hello(struct server *server, const uint8_t *payload, size_t len)
 	for (unsigned i = 0; i < server->share_count; i++) {
 		server->shares[i].initialised = hello.initialised >> i & 1;
 		/* A kernel that never mounted it knows none of its nodes. */
-		if (!server->shares[i].initialised)
+		if (!server->shares[i].initialised) {
 			node_table_clear(server->nodes, i);
+			reply_log_forget(&server->replies, i);
+		}
 	}
 	if (send_welcome(server) < 0)
 		return -1;
@@ -187,6 +189,7 @@ int server_init(struct server *server, struct loop *loop, int port_fd,
 	if (!server->nodes)
 		return -1;
 	node_table_on_free(server->nodes, on_node_free, server);
+	reply_log_open(&server->replies, node_table_replies(server->nodes));
 	node_fds_init(&server->fds, server->nodes, server->root_fds,
 		      server->shares, NODE_FDS_MAX);
 	shown_init(&server->shown, server->state_fd);

@@ -15,7 +15,9 @@
 #include "files/node_fds.h"
 #include "files/node_table.h"
 #include "files/held.h"
+#include "files/lower.h"
 #include "files/port.h"
+#include "files/reply_log.h"
 #include "files/share.h"
 #include "files/shown.h"
 #include "files/undo.h"
@@ -23,6 +25,7 @@
 #include "files/worker.h"
 
 #define SERVER_ABSENT_MAX 64
+#define SERVER_FROZEN_MAX 64
 #define SERVER_ENTRIES_BYTES 32768
 
 struct server {
@@ -33,6 +36,8 @@ struct server {
 	struct watch watch;
 	struct announce announce;
 	struct ahead ahead;
+	struct lower lower;
+	struct reply_log replies;
 	struct worker worker;
 	struct timer sweep; /* runs while something is open for writing */
 	struct share shares[NODE_SHARES_MAX];
@@ -41,6 +46,9 @@ struct server {
 	struct share_guest guest;
 	struct node_key absent[SERVER_ABSENT_MAX]; /* bawn's own folders */
 	size_t absent_count;
+	/* Files of the host that have a held name and others: guard.h */
+	struct node_key frozen[SERVER_FROZEN_MAX];
+	size_t frozen_count;
 	struct control control;
 	uint8_t next_marker[RECORD_MARKER_BYTES]; /* zeros: no successor */
 	int state_fd; /* borrowed: folder of what outlives us; or -1 */

@@ -255,6 +255,8 @@ static void learn(struct undo *undo, const struct journal_record *record)
 
 	if (record->number > undo->saved && record->type != JOURNAL_CANCEL)
 		undo->saved = record->number;
+	if (record->flags & JOURNAL_SAVED)
+		known &= ~(unsigned)UNDO_SHARED;
 	if (record->type == JOURNAL_CHANGE)
 		known |= record->flags & JOURNAL_DATA ? UNDO_DATA | UNDO_META
 						      : UNDO_META;

@@ -17,8 +17,6 @@ int undo_charge(struct undo *undo, uint64_t bytes);
 /* Number of a new file in files/, with what fd (any kind) holds; 0: failed. */
 uint32_t undo_save_copy(struct undo *undo, int fd, uint64_t size,
 			uint64_t blocks);
-/* The saved file gets an inode of its own. */
-int undo_save_apart(struct undo *undo, uint32_t number, int fd);
 /* user.* attributes of fd into undo->xattrs; their length. */
 size_t undo_save_xattrs(struct undo *undo, int fd);
 

@@ -60,18 +60,6 @@ void undo_cancel(struct server *server)
 	undo_append(undo, &record);
 }
 
-/* A saved file that is the same inode must not change with it. */
-static unsigned part(struct undo *undo, struct node *node, int fd,
-		     unsigned known, uint32_t number)
-{
-	if (undo_save_apart(undo, number, fd) < 0)
-		undo_lost(undo, node->key.share, "",
-			  "a removed file that was still written to");
-	known &= ~(unsigned)UNDO_SHARED;
-	undo_set_put(&undo->set, &node->key, known, 0);
-	return known;
-}
-
 /* False when its content could not be kept. */
 static bool save_data(struct undo *undo, struct journal_record *record, int fd,
 		      const struct statx *st)
@@ -83,16 +71,30 @@ static bool save_data(struct undo *undo, struct journal_record *record, int fd,
 	return record->number != 0;
 }
 
+/*
+ * shared: number of a saved file that is this inode; 0: none. It changes with
+ * it, so it is where the old content goes back to, and other names of the file
+ * with it; a name of its own it may not have any more.
+ */
 static void save(struct server *server, struct node *node, int fd,
-		 unsigned what)
+		 unsigned what, uint32_t shared)
 {
 	struct undo *undo = &server->undo;
 	struct journal_record record = { .type = JOURNAL_CHANGE,
 					 .share = node->key.share,
+					 .path = "",
 					 .text = "" };
+	char number[16];
 	struct statx st;
 
-	record.path = path_of(server, node, NULL, undo->path);
+	if (shared) {
+		text_format(number, sizeof(number), "%u", shared);
+		record.flags = JOURNAL_SAVED;
+		record.text = number;
+	}
+	/* Names among the saved files are no places. */
+	if (!shared || (node->parent && !(node->flags & NODE_ORPHAN)))
+		record.path = path_of(server, node, NULL, undo->path);
 	if (!record.path)
 		return;
 	if (statx(fd, "", AT_EMPTY_PATH, SHARE_STATX, &st) < 0)
@@ -125,19 +127,20 @@ void undo_change(struct server *server, struct node *node, unsigned what)
 	fd = node_fds_path(&server->fds, node);
 	if (fd < 0)
 		return;
-	if (known & UNDO_SHARED)
-		known = part(undo, node, fd, known, number);
 	/* Without a name there is nothing to put it back to. */
-	if ((known & UNDO_CREATED) || (known & what) == what ||
-	    (node->flags & NODE_ORPHAN)) {
-		if ((node->flags & NODE_ORPHAN) && undo->set.forgot)
+	if (!(known & UNDO_SHARED) && (node->flags & NODE_ORPHAN)) {
+		if (undo->set.forgot)
 			undo_lost(undo, node->key.share, "",
 				  "a removed file that was still written to");
 		return;
 	}
+	/* Once for all changes until another name of it goes. */
+	if (known & UNDO_SHARED)
+		what |= UNDO_DATA;
 	if (what & UNDO_DATA)
 		what |= UNDO_META;
-	save(server, node, fd, what);
+	save(server, node, fd, what, number);
+	known &= ~(unsigned)UNDO_SHARED;
 	undo_set_put(&undo->set, &node->key, known | what, 0);
 }
 

@@ -58,18 +58,6 @@ uint32_t undo_save_copy(struct undo *undo, int fd, uint64_t size,
 	return ++undo->saved;
 }
 
-int undo_save_apart(struct undo *undo, uint32_t number, int fd)
-{
-	char name[16];
-	struct stat st;
-
-	text_format(name, sizeof(name), "%u", number);
-	unlinkat(undo->files, "apart", 0);
-	if (fstat(fd, &st) < 0 || copy_to(undo, fd, st.st_size, "apart") < 0)
-		return -1;
-	return renameat(undo->files, "apart", undo->files, name);
-}
-
 static size_t add_one(struct undo *undo, size_t len, const char *number,
 		      const char *name)
 {

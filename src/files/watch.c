@@ -204,19 +204,28 @@ static bool told(struct watch *watch, const struct node *node, uint64_t what)
 	return false;
 }
 
-static void tell_inode(struct server *server, struct node *node, bool with_data)
+static void send_inode(struct server *server, struct node *node, bool with_data)
 {
 	size_t left;
 	void *room = port_room(&server->port, &left);
 
-	if (!node->lookups && !node_is_root(server->nodes, node))
-		return;
-	if (told(&server->watch, node, with_data))
-		return;
 	port_commit(&server->port,
 		    reply_inval_inode(room, left, node->key.share,
 				      node_table_id(server->nodes, node),
 				      with_data));
+}
+
+void watch_tell_content(struct server *server, struct node *node)
+{
+	send_inode(server, node, true);
+}
+
+static void tell_inode(struct server *server, struct node *node, bool with_data)
+{
+	if (!node->lookups && !node_is_root(server->nodes, node))
+		return;
+	if (!told(&server->watch, node, with_data))
+		send_inode(server, node, with_data);
 }
 
 void watch_tell_entry(struct server *server, struct node *folder,
@@ -281,6 +290,7 @@ static void tell_changed(struct server *server, struct node *folder,
 static void tell_name(struct server *server, struct node *folder,
 		      const struct inotify_event *event)
 {
+	struct node *node;
 	uint32_t type = 0;
 	struct statx st;
 
@@ -291,6 +301,8 @@ static void tell_name(struct server *server, struct node *folder,
 		return;
 	if (event->mask & (IN_CREATE | IN_MOVED_TO))
 		type = type_at(server, folder, event->name, &st);
+	if (type && (node = lower_follow(server, folder, event->name, &st)))
+		tell_inode(server, node, true);
 	if (!announce_event(server, folder, event, type))
 		tell_entry(server, folder, event->name);
 }
@@ -357,6 +369,7 @@ static void drop_some(struct server *server)
 		/* A predecessor's watches ended with it. */
 		node_fds_begin_request(&server->fds);
 		watch_folder(server, node);
+		lower_remember(server, node);
 		tell_inode(server, node, true);
 		if (node->parent && node_name(server->nodes, node, name))
 			tell_entry(server, node_parent(server->nodes, node),

@@ -56,6 +56,9 @@ void watch_drop(struct server *server);
 void watch_tell_entry(struct server *server, struct node *folder,
 		      const char *name);
 
+/* What is cached of the node's content is wrong. There must be room. */
+void watch_tell_content(struct server *server, struct node *node);
+
 /* 1: watched from now on; 0: it was already; -1: it cannot be. */
 int watch_folder(struct server *server, struct node *folder);
 void watch_forget(struct server *server, struct node *node);

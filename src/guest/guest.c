@@ -5,6 +5,7 @@
 #include "guest/guest.h"
 
 #include <errno.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/utsname.h>
 #include <sys/wait.h>
@@ -12,6 +13,7 @@
 
 #include "base/error.h"
 #include "base/log.h"
+#include "base/mem.h"
 #include "base/own.h"
 #include "guest/gate.h"
 #include "guest/git_identity.h"
@@ -105,13 +107,25 @@ static void answer_wake(struct guest *guest, uint32_t shares)
 	}
 }
 
+/* The disk came back with this memory: what was installed is still there. */
+static bool is_news(char **last, const char *text)
+{
+	if (*last && !strcmp(*last, text))
+		return false;
+	free(*last);
+	*last = xstrdup(text);
+	return true;
+}
+
 static void wake(struct guest *guest, const struct message *message)
 {
 	/* Who runs before this would see the clock of the snapshot. */
 	identity_wake(&guest->identity, &message->wake);
 	host_keys_wake(&guest->host_keys, message->wake.machine_id);
-	trust_install("", message->wake.authority);
-	git_identity_install("", message->wake.git);
+	if (is_news(&guest->authority, message->wake.authority))
+		trust_install("", message->wake.authority);
+	if (is_news(&guest->git, message->wake.git))
+		git_identity_install("", message->wake.git);
 	cgroups_thaw(&guest->cgroups);
 	sessions_resume(&guest->sessions);
 	if (guest->state != GUEST_WAITING) {

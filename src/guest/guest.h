@@ -52,6 +52,9 @@ struct guest {
 	uint8_t marker[MUX_MARKER_BYTES];
 	const uint8_t *payload; /* of the message that is being handled */
 	size_t payload_len;
+	/* Owned; what the last WAKE said and is installed; NULL: nothing yet.
+	 */
+	char *authority, *git;
 	bool prime; /* run the template's shell once before HELLO */
 };
 

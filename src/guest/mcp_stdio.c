@@ -103,8 +103,9 @@ int mcp_stdio_run(int argc, char **argv)
 		/* who is not there is only known by that, or it refused */
 		if (!answered)
 			fprintf(stderr,
-				"bawn-mcp: %s does not answer (on the host: "
-				"`bawn run --mcp %s=CMD`, and its mcp.jsonl)\n",
+				"bawn-mcp: %s does not answer: no `bawn run "
+				"--mcp %s=CMD` runs on the host, or it refused "
+				"(`bawn logs --mcp` there)\n",
 				argv[1], argv[1]);
 		return answered ? code : 1;
 	}

@@ -25,6 +25,7 @@
 #include "base/own.h"
 #include "guest/net_relay_internal.h"
 #include "guest/net_rules.h"
+#include "guest/slots_map.h"
 #include "guest/steady.h"
 
 #define PORT_READ_BYTES 4096 /* what one read of the port can give */
@@ -83,11 +84,20 @@ static void welcome(struct net_relay *relay, const struct net_message *message)
 
 static void forwards(struct net_relay *relay, const struct net_message *message)
 {
+	const struct net_forwards *wanted = &message->forwards;
 	struct error err;
 
-	if (net_rules_forward(message->forwards.ports, message->forwards.count,
-			      &err))
+	/* Every new server says it, and every wake has a new server. */
+	if (relay->forwards_known && wanted->count == relay->forwards.count &&
+	    !memcmp(wanted->ports, relay->forwards.ports,
+		    wanted->count * sizeof(wanted->ports[0])))
+		return;
+	relay->forwards_known = true;
+	relay->forwards = *wanted;
+	if (net_rules_forward(wanted->ports, wanted->count, &err)) {
 		log_limited(LOG_LEVEL_ERROR, "forwards: %s", err.text);
+		relay->forwards_known = false;
+	}
 }
 
 static void on_message(void *ctx, const uint8_t *payload, size_t len)
@@ -147,13 +157,20 @@ static const struct mux_ops mux_ops = {
 	.on_data = on_data,
 };
 
+static void begin_mux(struct net_relay *relay)
+{
+	mux_init(&relay->mux, &mux_net_limits, &mux_ops, relay);
+	if (relay->slots)
+		mux_read_slots(&relay->mux, relay->slots);
+}
+
 /* Everything of the old epoch is gone, also what was about to be sent. */
 static void forget(struct net_relay *relay)
 {
 	net_conn_reset_all(relay);
 	net_dns_forget(relay);
 	mux_release(&relay->mux);
-	mux_init(&relay->mux, &mux_net_limits, &mux_ops, relay);
+	begin_mux(relay);
 	relay->out_len = relay->out_sent = 0;
 	relay->cut_left = 0;
 	relay->last_stream = UINT32_MAX; /* the next one is 1 */
@@ -179,6 +196,8 @@ static void say_hello(struct net_relay *relay)
 	struct net_message hello = { .type = NET_HELLO,
 				     .hello = { .version = NET_VERSION } };
 
+	if (relay->slots)
+		hello.hello.features = NET_FEATURE_SLOTS;
 	relay->state = NET_GREETING;
 	net_relay_send(relay, &hello); /* cannot fail: nothing waits */
 	net_accept_update(relay);
@@ -417,9 +436,12 @@ _Noreturn void net_relay_run(const struct net_relay_start *start)
 	take_precedence();
 	relay.shared = start->shared;
 	relay.last_stream = UINT32_MAX;
-	mux_init(&relay.mux, &mux_net_limits, &mux_ops, &relay);
+	relay.slots = slots_map();
+	begin_mux(&relay);
 	if (prepare(&relay, fds))
 		_exit(1);
+	/* The first one comes when there is no rule for any port. */
+	relay.forwards_known = !start->again;
 	begin(&relay, start->again);
 	do
 		flush(&relay);

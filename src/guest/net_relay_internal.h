@@ -76,6 +76,7 @@ struct net_relay {
 	struct loop *loop;
 	struct net_shared *shared;
 	struct mux mux;
+	const uint8_t *slots; /* NULL: DATA comes on the port only */
 	uint32_t last_stream; /* odd */
 	struct source port;
 	struct timer port_again; /* the host's end is closed just now */
@@ -91,6 +92,8 @@ struct net_relay {
 	unsigned conn_count;
 	struct timer refuse; /* nobody serves: what waits is refused */
 	struct timer pause;  /* no descriptor is left: accept later */
+	struct net_forwards forwards;
+	bool forwards_known; /* the rules are for these ports */
 	bool accepting;      /* connections and questions are taken */
 };
 

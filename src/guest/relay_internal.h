@@ -121,6 +121,13 @@ void relay_notify(struct relay *relay, const struct record *record,
 		  const uint8_t *payload);
 
 /*
+ * relay_drop.c: on the notifier's thread. What the kernel has cached of a
+ * share and nobody uses is forgotten; of all overlays, and what they stand on.
+ */
+void relay_drop(const struct relay *relay, unsigned number);
+void relay_drop_overlays(const struct relay *relay);
+
+/*
  * relay_ticket.c: on the notifier's thread. It writes the ticket's number to
  * ticket_fds[1] when it is done.
  */

@@ -19,7 +19,6 @@
 #include "base/log.h"
 #include "base/mem.h"
 #include "guest/relay_internal.h"
-#include "guest/sysfile.h"
 
 #define QUEUE_BYTES_MAX (16U << 20)
 #define STACK_BYTES (64U << 10)
@@ -57,19 +56,13 @@ static struct notice *take(struct relay_notifier *notifier, bool *drop)
 	return notice;
 }
 
-/* Entries and nodes that nobody uses, and clean pages. */
-static void drop_caches(void)
-{
-	if (sysfile_write(AT_FDCWD, "/proc/sys/vm/drop_caches", "3"))
-		log_limited(LOG_LEVEL_WARN, "drop_caches: %s", strerror(errno));
-}
-
 /*
  * overlayfs answers ESTALE for a name whose lower file was replaced, as long
  * as it remembers the name. So it is made to forget; once for many notices.
  */
-static void drop_stale(struct relay_notifier *notifier)
+static void drop_stale(struct relay *relay)
 {
+	struct relay_notifier *notifier = &relay->notifier;
 	bool more;
 
 	pthread_mutex_lock(&notifier->lock);
@@ -78,8 +71,7 @@ static void drop_stale(struct relay_notifier *notifier)
 	if (more || !notifier->stale)
 		return;
 	notifier->stale = false;
-	if (sysfile_write(AT_FDCWD, "/proc/sys/vm/drop_caches", "2"))
-		log_limited(LOG_LEVEL_WARN, "drop_caches: %s", strerror(errno));
+	relay_drop_overlays(relay);
 }
 
 static bool renames_below(const struct relay *relay,
@@ -102,7 +94,7 @@ static void tell(struct relay *relay, const struct notice *notice)
 	if (renames_below(relay, record, notice->payload))
 		relay->notifier.stale = true;
 	if (record->type == RECORD_DROP)
-		drop_caches();
+		relay_drop(relay, record->share);
 	else if (record->type == RECORD_TICKET)
 		relay_ticket(relay, record->share, notice->payload,
 			     record->len);
@@ -119,6 +111,8 @@ static void *run(void *ctx)
 	struct relay *relay = ctx;
 	struct relay_notifier *notifier = &relay->notifier;
 
+	/* A heap of its own, if it gets one: now, before there is haste. */
+	free(xmalloc(1));
 	pthread_mutex_lock(&notifier->lock);
 	notifier->thread = (uint32_t)syscall(SYS_gettid);
 	pthread_cond_broadcast(&notifier->filled);
@@ -127,12 +121,12 @@ static void *run(void *ctx)
 		bool drop;
 		struct notice *notice = take(notifier, &drop);
 
-		if (drop)
-			drop_caches();
+		for (unsigned i = 0; drop && i < relay->count; i++)
+			relay_drop(relay, i);
 		if (notice)
 			tell(relay, notice);
 		free(notice);
-		drop_stale(notifier);
+		drop_stale(relay);
 	}
 	return NULL;
 }

@@ -26,6 +26,7 @@
 #define TIDY_AFTER_END_MS 20
 #define TIDY_AFTER_START_MS 500
 #define TIDY_AGAIN_MS 30000
+#define TIDY_HOLD_MS 2000
 #define GROUPS_AT_ONCE 4
 #define GROUPS_MANY 8
 #define MESSAGE_BYTES 64 /* more than any of ours takes */
@@ -130,6 +131,10 @@ void sessions_tidy_later(struct sessions *sessions)
 {
 	if (!sessions->tidy_ms)
 		return;
+	/* Others may just start beside this machine: that comes first. */
+	if (sessions->woken_ms && sessions->tidy_ms < TIDY_HOLD_MS &&
+	    loop_now_ms() - sessions->woken_ms < TIDY_HOLD_MS)
+		sessions->tidy_ms = TIDY_HOLD_MS;
 	/* A storm of short sessions moves the timer on and on. */
 	if (sessions->leftover_count > GROUPS_MANY)
 		remove_groups(sessions, 2);

@@ -31,6 +31,7 @@ struct sessions {
 	struct session_child spare; /* waits for the next SESSION_START */
 	struct timer tidy;          /* removes groups, makes the spare */
 	unsigned tidy_ms;           /* tidy is to be started; 0 = not */
+	uint64_t woken_ms;          /* when the machine began or went on */
 	bool paused;                /* no output is read */
 	bool closing;               /* the machine ends: no more spares */
 	bool stuck;                 /* the host does not take messages */

@@ -8,6 +8,7 @@
 #include <errno.h>
 #include <signal.h>
 
+#include "base/loop.h"
 #include "guest/pty.h"
 #include "guest/session_internal.h"
 #include "proto/mux.h"
@@ -110,6 +111,7 @@ void sessions_attach(struct sessions *sessions,
 void sessions_resume(struct sessions *sessions)
 {
 	sessions->paused = false;
+	sessions->woken_ms = loop_now_ms();
 	sessions->tidy_ms = TIDY_AFTER_WAKE_MS; /* a spare may be missing */
 	LIST_FOR_EACH(node, &sessions->live) {
 		struct session *session =

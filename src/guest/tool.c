@@ -24,8 +24,10 @@
 #include "base/text.h"
 #include "guest/newer.h"
 #include "guest/overlay.h"
+#include "guest/raw_disk.h"
 #include "guest/saved_root.h"
 #include "guest/seed.h"
+#include "guest/spool.h"
 #include "guest/trust.h"
 #include "tree/tree_copy.h"
 #include "tree/tree_walk.h"
@@ -127,19 +129,22 @@ static int root_out(char **args, struct error *err)
 }
 
 /*
- * A copy of a sandbox's disk as the root of an image. On stdin the mount points
- * of the host's folders, each ended by a NUL.
+ * A copy of a sandbox's disk as the root of an image, onto the spool. On stdin
+ * the mount points of the host's folders, each ended by a NUL.
  */
 static int save_out(char **args, struct error *err)
 {
-	struct tree_walk_setup setup = { .put = put,
+	struct tree_walk_setup setup = { .put = spool_put,
+					 .read = raw_disk_read,
 					 .choose = saved_root_choose,
 					 .flags = TREE_WALK_DISK };
 	AUTO_BUFFER struct buffer paths = BUFFER_INIT(MOUNTS_BYTES_MAX);
 	AUTO_BUFFER struct buffer pem = BUFFER_INIT(PEM_BYTES_MAX);
 
-	if (fileio_read_fd(STDIN_FILENO, &paths, err) < 0)
+	if (fileio_read_fd(STDIN_FILENO, &paths, err) < 0 ||
+	    spool_open(err) < 0)
 		return -1;
+	raw_disk_open();
 	/* "" where the sandbox has no authority */
 	(void)fileio_read(AT_FDCWD, TRUST_FILE, &pem, NULL);
 	if (view_root(err) < 0 || buffer_append(&pem, "", 1) < 0)
@@ -150,7 +155,10 @@ static int save_out(char **args, struct error *err)
 	if (saved_root_hide("", (const char *)paths.data, paths.len, err) < 0)
 		return -1;
 	saved_root_clean("", (const char *)pem.data);
-	return tree_walk(AT_FDCWD, "/", "", &setup, err);
+	raw_disk_begin();
+	if (tree_walk(AT_FDCWD, "/", "", &setup, err) < 0)
+		return -1;
+	return spool_finish(err);
 }
 
 static int feed(struct tree_unpack *unpack, struct error *err)
@@ -280,7 +288,7 @@ static const struct {
 } tools[] = {
 	{ "tar-out", 1, tar_out },   /* PATH to stdout */
 	{ "root-out", 0, root_out }, /* the disk to stdout */
-	{ "save-out", 0, save_out }, /* the disk as an image to stdout */
+	{ "save-out", 0, save_out }, /* the disk as an image, to the spool */
 	{ "tar-in", 1, tar_in },     /* stdin into the folder PATH */
 	{ "copy-in", 1, copy_in },   /* what tar-out wrote, to PATH */
 	{ "changes", 1, changes },   /* of share NUMBER, to stdout */

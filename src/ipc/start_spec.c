@@ -73,6 +73,7 @@ static const struct field fields[] = {
 	FIELD(kernel, FIELD_PATH_NULL),
 	FIELD(initramfs, FIELD_PATH_NULL),
 	FIELD(disks, FIELD_DISKS),
+	FIELD(spool, FIELD_PATH_NULL),
 	NUMBER(cpus, 1, 1024),
 	NUMBER(memory_mib, 1, 1u << 26),
 	FIELD(marker, FIELD_TEXT_NULL),
@@ -88,6 +89,7 @@ static const struct field fields[] = {
 	NUMBER(shares, 0, START_SHARES_MAX),
 	FIELD(net, FIELD_TEXT_NULL),
 	FIELD(key, FIELD_TEXT_NULL),
+	FIELD(facts, FIELD_TEXT_NULL),
 	FIELD(sessions, FIELD_TEXT_NULL),
 	NUMBER(idle_s, 0, UINT32_MAX / 1000),
 	FIELD(consume, FIELD_FLAG),
@@ -310,6 +312,10 @@ static int check_spec(const struct start_spec *spec, struct error *err)
 	if (spec->goal != START_RESTORE && (!spec->kernel || !spec->initramfs))
 		return error_set(err, 0,
 				 "start line: %s needs kernel and initramfs",
+				 goals[spec->goal]);
+	/* another machine than that of a memory which goes on */
+	if (spec->goal != START_COLD && spec->spool)
+		return error_set(err, 0, "start line: %s has no spool",
 				 goals[spec->goal]);
 	if (check_net(spec, err) < 0)
 		return -1;

@@ -35,7 +35,7 @@ enum start_accel {
  * Raised whenever the supervisor builds another machine from the same spec
  * (devices, firmware): part of the key of warm images. A unit test notices.
  */
-#define START_MACHINE_VERSION 4
+#define START_MACHINE_VERSION 5
 
 struct start_spec {
 	enum start_goal goal;
@@ -53,6 +53,8 @@ struct start_spec {
 	 * last one is the template (raw). Read-only but for the first. */
 	char *disks[START_DISKS_MAX];
 	unsigned disk_count;
+	char *spool; /* COLD: a file that is a second disk, onto which a tool
+			of ours in the guest writes; or NULL */
 	unsigned cpus;
 	unsigned memory_mib;
 	char *marker;  /* 64 hex digits: what the restored channel waits for */
@@ -66,10 +68,11 @@ struct start_spec {
 	bool agent_once;    /* power off when the main session has ended */
 	char *files; /* JSON object for bawn-files: its "shares", …; or NULL */
 	unsigned shares; /* how many these are; also told to the guest */
-	char *net; /* JSON object: the network's settings; NULL: there is none
-		    */
-	char *key; /* 64 hex digits: of snapshots that this machine makes, as
-		      snapshot.h says; NULL for MAKE_WARM */
+	char *net;   /* JSON object: the network's settings; NULL: there is none
+		      */
+	char *key;   /* 64 hex digits: of snapshots that this machine makes, as
+			snapshot.h says; NULL for MAKE_WARM */
+	char *facts; /* what the key is made of, for people; NULL likewise */
 	char *sessions;  /* JSON array of a snapshot's sessions; or NULL */
 	unsigned idle_s; /* suspended after so long without work; 0: never */
 	bool consume;    /* RESTORE: machine/suspended is this one's, and over

@@ -180,14 +180,26 @@ int isolate_syscalls(const struct isolate_profile *profile, struct error *err)
 	return 0;
 }
 
-int isolate_locked(const struct isolate_profile *profile, struct error *err)
+static int lock(const struct isolate_profile *profile, struct error *err)
 {
-	if (isolate_paths(profile, err) < 0)
-		return -1;
 	/*
 	 * The kernel forgot it with a change of user or a new namespace, and
 	 * who waits for a slow peer does not look whether its parent lives.
 	 */
 	prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0);
 	return isolate_syscalls(profile, err);
+}
+
+int isolate_locked(const struct isolate_profile *profile, struct error *err)
+{
+	return isolate_paths(profile, err) < 0 ? -1 : lock(profile, err);
+}
+
+int isolate_hidden(const struct isolate_profile *profile, struct error *err)
+{
+	/* Undumpable only then: a user namespace needs our /proc files. */
+	if (isolate_early(0, err) < 0 || isolate_paths(profile, err) < 0 ||
+	    isolate_early(ISOLATE_UNDUMPABLE, err) < 0)
+		return -1;
+	return lock(profile, err);
 }

@@ -65,6 +65,16 @@ struct isolate_copy {
 };
 
 /*
+ * What the C library needs wherever it runs, for lists of system calls: memory;
+ * time without a vDSO; signals and abort(); locks; the end.
+ */
+#define ISOLATE_EVERY_PROCESS                                                  \
+	"brk", "mmap", "munmap", "mremap", "madvise", "mprotect",              \
+		"clock_gettime", "gettimeofday", "time", "rt_sigaction",       \
+		"rt_sigprocmask", "rt_sigreturn", "getpid", "gettid", "futex", \
+		"restart_syscall", "exit", "exit_group"
+
+/*
  * "clone" in the list is allowed without any CLONE_NEW flag; clone3, whose
  * flags no filter can see, is always ENOSYS, and libc falls back to clone.
  */
@@ -123,6 +133,8 @@ int isolate_drop_to(uid_t uid, gid_t gid, unsigned namespaces,
  * From then on it dies with its parent.
  */
 int isolate_locked(const struct isolate_profile *profile, struct error *err);
+/* The same with isolate_early(), and nobody of its user may look into it. */
+int isolate_hidden(const struct isolate_profile *profile, struct error *err);
 /*
  * The namespaces of the profile alone (without ISOLATE_MOUNT), for a process
  * that stages a child: a stage can be entered only from the user namespace

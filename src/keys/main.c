@@ -4,8 +4,8 @@
  *
  * Descriptors: 2 errors, 4 the start message, 5 the launcher's packets, 6 the
  * runner of commands, where there is one.
- * Sources: "launcher", "bawn-net" (what became of a list), "runner", the timers
- * "command" and "commands".
+ * Sources: "launcher", "bawn-net" (what became of a list, tokens), "runner",
+ * "store" (others change it), the timers "command", "commands" and "renewals".
  */
 #include <fcntl.h>
 #include <signal.h>

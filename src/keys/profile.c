@@ -10,9 +10,7 @@
 
 #include <errno.h>
 #include <sched.h>
-#include <signal.h>
 #include <stddef.h>
-#include <sys/prctl.h>
 #include <unistd.h>
 
 #include "base/error.h"
@@ -48,31 +46,11 @@ static const char *const syscalls[] = {
 	"renameat",
 	"renameat2",
 	"unlinkat",
-	/* memory, and that of secrets */
-	"brk",
-	"mmap",
-	"munmap",
-	"mremap",
-	"madvise",
-	"mprotect",
+	/* memory of secrets */
 	"mlock",
 	/* the seed of jansson's tables */
 	"getrandom",
-	/* time, without a vDSO */
-	"clock_gettime",
-	"gettimeofday",
-	"time",
-	/* signals, and the C library's abort() */
-	"rt_sigaction",
-	"rt_sigprocmask",
-	"rt_sigreturn",
-	"getpid",
-	"gettid",
-	/* libc's locks; the end */
-	"futex",
-	"restart_syscall",
-	"exit",
-	"exit_group",
+	ISOLATE_EVERY_PROCESS,
 	NULL,
 };
 
@@ -104,9 +82,5 @@ int profile_enter(const struct server_config *config, struct error *err)
 		(void)!unshare(CLONE_NEWNET | CLONE_NEWIPC | CLONE_NEWUTS);
 		profile.namespaces = 0;
 	}
-	if (isolate_early(0, err) < 0 || isolate_paths(&profile, err) < 0 ||
-	    isolate_early(ISOLATE_UNDUMPABLE, err) < 0)
-		return -1;
-	prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0);
-	return isolate_syscalls(&profile, err);
+	return isolate_hidden(&profile, err);
 }

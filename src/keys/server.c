@@ -8,6 +8,7 @@
 #include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/inotify.h>
 #include <sys/mman.h>
 #include <unistd.h>
 
@@ -172,7 +173,7 @@ static void load(struct server *server)
 	if (own) {
 		server->bindings = secret_bindings_make(services, all, own,
 							server->session);
-		server->logins = logins_for(services, own, config->agent);
+		server->logins = logins_for(services, all, own, config->agent);
 		return;
 	}
 	log_error("%s", err.text);
@@ -181,7 +182,7 @@ static void load(struct server *server)
 	server->logins = json_array();
 }
 
-static json_t *read_list(struct packet *packet)
+json_t *server_read_list(struct packet *packet)
 {
 	AUTO_BUFFER struct buffer text = BUFFER_INIT(SESSION_MAX);
 	AUTO_CLOSE int fd = packet_take_fd(packet, 0);
@@ -199,41 +200,60 @@ static json_t *read_list(struct packet *packet)
 	return NULL;
 }
 
-/* A login in the guest got tokens: they are the sandbox's from now on. */
-static int keep_tokens(struct server *server, struct packet *packet,
-		       struct error *err)
-{
-	const struct server_config *config = &server->config;
-	const char *service =
-		json_string_value(json_object_get(packet->json, "service"));
-	AUTO(json) json_t *tokens = read_list(packet);
-	AUTO(json)
-	json_t *services =
-		services_load_from(config->services, config->services_d, err);
-	AUTO(json) json_t *own = NULL;
-	AUTO_CLOSE int lock = -1;
-
-	if (!tokens || !service)
-		return error_set(err, 0, "malformed");
-	if (!services)
-		return -1;
-	lock = secret_store_lock(server->store, err);
-	if (lock < 0)
-		return -1;
-	own = secret_store_load(server->store, config->scope, err);
-	if (!own || logins_put(own, services, service, tokens, err) < 0)
-		return -1;
-	return secret_store_save(server->store, config->scope, own, err);
-}
-
 static void on_tokens(struct server *server, struct packet *packet)
 {
 	struct error err = { 0 };
 
-	if (keep_tokens(server, packet, &err) < 0)
+	if (tokens_keep(&server->tokens, packet, &err) < 0)
 		log_error("the tokens of a login are lost: %s", err.text);
 	load(server);
 	push(server);
+}
+
+void server_refresh(struct server *server)
+{
+	AUTO(json) json_t *bindings = json_incref(server->bindings);
+	AUTO(json) json_t *logins = json_incref(server->logins);
+
+	load(server);
+	if (!json_equal(bindings, server->bindings) ||
+	    !json_equal(logins, server->logins))
+		push(server);
+}
+
+/* bawn-net wants to renew a login, or does so no more. */
+static void on_renewal(struct server *server, const json_t *packet, bool over)
+{
+	const char *service =
+		json_string_value(json_object_get(packet, "service"));
+	bool refused = json_is_true(json_object_get(packet, "refused"));
+
+	if (!service)
+		return;
+	if (!over)
+		tokens_lend(&server->tokens, service);
+	else if (tokens_end(&server->tokens, service, refused))
+		server_refresh(server);
+}
+
+/* Another sandbox has renewed a login that is for all. */
+static void on_change(struct source *source, uint32_t events)
+{
+	struct server *server = CONTAINER_OF(source, struct server, changes);
+	char text[4096]
+		__attribute__((aligned(__alignof__(struct inotify_event))));
+	ssize_t len = read(source->fd, text, sizeof(text));
+	bool all = false;
+
+	for (ssize_t at = 0; at < len;) {
+		const struct inotify_event *one =
+			(const struct inotify_event *)(text + at);
+
+		all |= one->len && !strcmp(one->name, SECRET_STORE_ALL ".json");
+		at += (ssize_t)(sizeof(*one) + one->len);
+	}
+	if (all)
+		server_refresh(server);
 }
 
 static void on_command(void *ctx)
@@ -256,6 +276,7 @@ static void close_net(struct server *server)
 		close(server->net.fd);
 	server->net.fd = -1;
 	server->told = false;
+	tokens_forget(&server->tokens);
 }
 
 static void on_taken(struct server *server, const json_t *packet)
@@ -289,6 +310,10 @@ static void on_net(struct source *source, uint32_t events)
 		on_taken(server, packet.json);
 	else if (strcmp(packet_op(&packet), "tokens") == 0)
 		on_tokens(server, &packet);
+	else if (strcmp(packet_op(&packet), "renew") == 0)
+		on_renewal(server, packet.json, false);
+	else if (strcmp(packet_op(&packet), "renewal") == 0)
+		on_renewal(server, packet.json, true);
 	packet_release(&packet);
 }
 
@@ -312,7 +337,7 @@ static int use_net(struct server *server, struct packet *packet)
 
 static int use_session(struct server *server, struct packet *packet)
 {
-	json_t *session = read_list(packet);
+	json_t *session = server_read_list(packet);
 
 	if (!session)
 		return -1;
@@ -386,6 +411,8 @@ int server_init(struct server *server, struct loop *loop, int control,
 	server->logins = json_array();
 	server->launcher = source_of("launcher", control, on_launcher);
 	server->net = source_of("bawn-net", -1, on_net);
+	server->changes = source_of("store", -1, on_change);
+	tokens_init(&server->tokens, server);
 	server->patience =
 		(struct timer){ .name = "commands", .on_fire = on_patience };
 	if (commands_init(&server->commands, loop, runner, err) < 0)
@@ -393,6 +420,17 @@ int server_init(struct server *server, struct loop *loop, int control,
 	server->commands.on_change = on_command;
 	server->commands.ctx = server;
 	return loop_add(loop, &server->launcher, err);
+}
+
+/* Without it news of other sandboxes come when they are asked for. */
+static void watch(struct server *server, const char *store)
+{
+	int fd = inotify_init1(IN_CLOEXEC | IN_NONBLOCK);
+
+	server->changes.fd = fd;
+	if (fd < 0 || inotify_add_watch(fd, store, IN_MOVED_TO) < 0 ||
+	    loop_add(server->loop, &server->changes, NULL) < 0)
+		log_warn("the store is not watched: %s", strerror(errno));
 }
 
 int server_read_config(struct server *server, int fd, struct error *err)
@@ -417,7 +455,10 @@ int server_read_config(struct server *server, int fd, struct error *err)
 					xstrdup(agent) };
 	server->store =
 		open(store, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
-	return server->store < 0 ? error_set(err, errno, "%s", store) : 0;
+	if (server->store < 0)
+		return error_set(err, errno, "%s", store);
+	watch(server, store);
+	return 0;
 }
 
 int server_start(struct server *server, struct error *err)
@@ -434,6 +475,10 @@ void server_release(struct server *server)
 {
 	close_net(server);
 	loop_del(&server->launcher);
+	loop_del(&server->changes);
+	if (server->changes.fd >= 0)
+		close(server->changes.fd);
+	tokens_release(&server->tokens);
 	timer_stop(&server->patience);
 	commands_release(&server->commands);
 	json_decref(server->session);

@@ -6,7 +6,8 @@
  * user's commands, and for a session from the launcher. bawn-net gets the whole
  * list, again whenever something changes. Whether it was taken comes back, and
  * tokens that a token endpoint gave to a login in the guest: they are kept with
- * the sandbox's own secrets. No byte of a guest gets here.
+ * the sandbox's own secrets, or with those of all (tokens.h). No byte of a
+ * guest gets here.
  */
 #pragma once
 
@@ -15,8 +16,10 @@
 
 #include "base/loop.h"
 #include "keys/commands.h"
+#include "keys/tokens.h"
 
 struct error;
+struct packet;
 
 /* What the launcher says at the start. */
 struct server_config {
@@ -31,8 +34,10 @@ struct server {
 	json_t *bindings; /* owned: as secret_bindings.h makes them */
 	json_t *logins;   /* owned: as logins.h makes them */
 	struct commands commands;
+	struct tokens tokens;
 	struct source launcher; /* its packets */
 	struct source net;     /* of the bawn-net that lives now; fd -1: none */
+	struct source changes; /* of the store's files; fd -1: not seen */
 	struct timer patience; /* for commands */
 	bool begun;    /* the first list was sent, or is no longer waited for */
 	bool due;      /* the launcher waits for `settled` */
@@ -48,3 +53,8 @@ int server_read_config(struct server *server, int fd, struct error *err);
 /* Isolation is done: reads what is there, and serves. */
 int server_start(struct server *server, struct error *err);
 void server_release(struct server *server);
+
+/* For tokens.h. The list in a packet's file, the caller's; NULL: none. */
+json_t *server_read_list(struct packet *packet);
+/* Reads the stores again, and tells bawn-net what is new in them. */
+void server_refresh(struct server *server);

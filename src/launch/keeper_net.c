@@ -82,6 +82,7 @@ static int open_extra(struct keeper *keeper, int extra[KEEPER_EXTRA],
 	if (extra[1] < 0 || packet_pair(ends, err) < 0)
 		return -1;
 	extra[2] = ends[0];
+	extra[3] = fcntl(of(keeper)->slots, F_DUPFD_CLOEXEC, 0);
 	of(keeper)->on_keys(keeper->ctx, ends[1]);
 	return 0;
 }

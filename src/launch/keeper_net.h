@@ -29,6 +29,7 @@ struct keeper_net {
 	/* A published port was used. */
 	void (*on_traffic)(void *ctx);
 	uid_t uid; /* that it takes when we are root; 0: none */
+	int slots; /* borrowed: memory that the guest reads */
 
 	/* private */
 	int files; /* owned: the folder net/ */

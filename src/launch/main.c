@@ -4,7 +4,8 @@
  *
  * Started by bawn-supervisor before that gives anything up; reads no byte of a
  * guest. Descriptors: 2 log, 3 the channel to the supervisor, 4 the host's end
- * of the files port, 5 the start message, 6 the host's end of the network port.
+ * of the files port, 5 the start message, 6 the host's end of the network port,
+ * 7 memory for bawn-net.
  *   {"name", "folder", "marker" (hex or null), "remove_at_end", "uid",
  *    "files", "net" (each an object or null)}
  *
@@ -50,6 +51,7 @@ enum {
 	PORT_FD,
 	MESSAGE_FD,
 	NET_PORT_FD,
+	SLOTS_FD,
 	MESSAGE_BYTES_MAX = 4 << 20,
 	LOG_BYTES_MAX = 4 << 20,
 	LAST_WORDS_MS = 600, /* for bawn-files to take in what QEMU wrote */
@@ -325,6 +327,7 @@ static int open_keepers(struct launch *launch, struct error *err)
 
 	net->sandbox = launch->name;
 	net->uid = launch->uid;
+	net->slots = SLOTS_FD;
 	net->questions.ops = &questions_ops;
 	net->questions.ctx = launch;
 	if (keeper_files_init(files, launch->loop, PORT_FD, launch->folder,
@@ -419,7 +422,7 @@ int main(void)
 	umask(077);
 	/* Keys of a session pass through here. */
 	secret_store_wipe_json();
-	for (int fd = CHANNEL_FD; fd <= NET_PORT_FD; fd++)
+	for (int fd = CHANNEL_FD; fd <= SLOTS_FD; fd++)
 		fcntl(fd, F_SETFD, FD_CLOEXEC);
 	if (chdir("/") < 0)
 		log_debug("/: %s", strerror(errno));

@@ -26,6 +26,7 @@ static int save(struct run *run, const json_t *record, struct error *err)
 	struct engine *engine = run->engine;
 
 	engine->state->heartbeat = engine->world->clock(engine->ctx);
+	run->saved = true;
 	return engine->world->save(engine->ctx, engine->state, record, err);
 }
 
@@ -33,6 +34,7 @@ static void wait_for(struct run *run, uint64_t seconds, const char *why)
 {
 	struct engine *engine = run->engine;
 
+	run->saved = false;
 	engine_event(run, "wait",
 		     json_pack("{s:I, s:s}", "seconds", (json_int_t)seconds,
 			       "why", why));
@@ -58,8 +60,9 @@ static void check_limits(struct run *run)
 	if (engine->world->stop_wishes(engine->ctx))
 		engine_end(run, RUN_INTERRUPTED, "stopped");
 	else if (state->iteration >= state->max_iterations)
-		engine_end(run, RUN_LIMIT, "%u iterations are done",
-			   state->iteration);
+		engine_end(run, RUN_LIMIT, "%u iteration%s done",
+			   state->iteration,
+			   state->iteration == 1 ? " is" : "s are");
 	else if (limits->max_seconds &&
 		 passed(run) >= (double)limits->max_seconds)
 		engine_end(run, RUN_LIMIT, "the time is over (--max-time)");
@@ -355,8 +358,10 @@ static int step(struct run *run, struct error *err)
 		keep_pace(run);
 	if (run->over)
 		return 0;
-	if (save(run, NULL, err) < 0)
+	/* Not again right after the turn before: each is a file to replace. */
+	if (!run->saved && save(run, NULL, err) < 0)
 		return -1;
+	run->saved = false;
 	read_tasks(run);
 	if (run_turn(run, &turn, &failure) < 0) {
 		engine_end(run, RUN_FAILED, "%s", failure.text);

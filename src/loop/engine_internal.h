@@ -14,6 +14,7 @@
 struct run {
 	struct engine *engine;
 	bool over;
+	bool saved;             /* as it is now, but for the heartbeat */
 	struct task_list tasks; /* owned */
 	const char *tasks_file;
 	char tasks_bad[512];   /* why they cannot be read; "" */

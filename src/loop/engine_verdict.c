@@ -53,11 +53,17 @@ static bool last_words(const struct output *output, struct turn *turn)
 	return put > 0;
 }
 
+/* One that said only that it waits for the network lost that. */
+static bool is_silent(const struct turn *turn)
+{
+	return turn->end.end == ENGINE_TURN_SILENT && !turn->output->waiting;
+}
+
 static enum fault fault_of(const struct turn *turn)
 {
 	enum fault fault = fault_of_status(turn->output->status);
 
-	if (turn->end.end == ENGINE_TURN_SILENT)
+	if (is_silent(turn))
 		return FAULT_OTHER;
 	if (turn->output->failed && fault != FAULT_OTHER)
 		return fault;
@@ -71,7 +77,7 @@ void engine_judge(struct turn *turn)
 		turn->fault = FAULT_MISSING;
 		return;
 	}
-	if (turn->end.end == ENGINE_TURN_SILENT)
+	if (is_silent(turn))
 		(void)text_copy(turn->error, sizeof(turn->error),
 				"no output for too long");
 	else if (output->failed)

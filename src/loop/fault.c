@@ -77,6 +77,7 @@ static const struct {
 	{ "waiting for network", FAULT_NETWORK },
 	{ "fetch failed", FAULT_NETWORK },
 	{ "stream disconnected", FAULT_NETWORK },
+	{ "reconnecting", FAULT_NETWORK },
 };
 
 static int is_wordish(char c)

@@ -42,6 +42,7 @@ struct output {
 	struct buffer errors;  /* the end of stderr */
 	bool ended;            /* the agent's own result was seen */
 	bool failed;           /* ... and says that it failed */
+	bool waiting;          /* all it says is that it has no network */
 	int status;            /* ... of HTTP, where it says; 0: unknown */
 	char error[400];       /* printable; "" when nothing was said */
 	char action[100];      /* printable: the last thing it did */

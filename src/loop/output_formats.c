@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "base/text.h"
+#include "loop/fault.h"
 #include "loop/output_internal.h"
 
 static const char *text_of(const json_t *object, const char *key)
@@ -141,7 +142,9 @@ static void codex_item(struct output *output, const json_t *item, bool is_end)
 void output_codex(struct output *output, const json_t *event)
 {
 	const json_t *item = json_object_get(event, "item");
+	const char *message = text_of(event, "message");
 
+	output->waiting = false;
 	if (is(event, "type", "item.started")) {
 		codex_item(output, item, false);
 	} else if (is(event, "type", "item.completed")) {
@@ -160,7 +163,9 @@ void output_codex(struct output *output, const json_t *event)
 	} else if (is(event, "type", "error")) {
 		/* it may go on: without a network for ever */
 		output_fail(output, json_object_get(event, "message"));
-		output_trouble(output, text_of(event, "message"));
+		output_trouble(output, message);
+		output->waiting = fault_of_text(message, strlen(message)) ==
+				  FAULT_NETWORK;
 	}
 }
 

@@ -35,6 +35,7 @@ void exchange_init(struct exchange *exchange, struct http *http,
 				       .client = client };
 	list_init(&exchange->waiting);
 	ask_waiter_init(&exchange->waiter, on_answer);
+	renew_waiter_init(&exchange->renewing, exchange_login_on_ready);
 }
 
 static void leave_server(struct exchange *exchange)
@@ -52,6 +53,7 @@ void exchange_release(struct exchange *exchange)
 {
 	leave_server(exchange);
 	ask_leave(&exchange->waiter);
+	renew_leave(&exchange->renewing);
 	target_release(&exchange->target);
 	decision_release(&exchange->decision);
 	free(exchange->path);
@@ -209,7 +211,7 @@ static void proceed(struct exchange *exchange)
 		exchange->state = EXCHANGE_CONNECTING;
 		if (exchange->method_kind == HTTP_METHOD_CONNECT)
 			forward_proxy_accept(exchange);
-		else
+		else if (!exchange_login_wait(exchange))
 			exchange_layer_find(exchange);
 	} else if (decision_may_be_asked(decision) &&
 		   ask_join(&exchange->flow->gate->asks, &exchange->target,

@@ -18,6 +18,7 @@
 #include "net/ask.h"
 #include "net/decision.h"
 #include "net/exchange_secrets.h"
+#include "net/renew.h"
 #include "net/target.h"
 #include "wire/http_head.h"
 
@@ -106,6 +107,7 @@ struct exchange {
 	uint64_t started_ms;
 	uint64_t bytes_out, bytes_in; /* of bodies */
 	struct ask_waiter waiter;
+	struct renew_waiter renewing; /* a login, or waits for that */
 	struct exchange_secrets secrets;
 	struct exchange_login *login; /* owned; NULL: for no token endpoint */
 	struct exchange_layer *layer; /* owned; NULL: for no layer of ours */

@@ -7,7 +7,6 @@
 #include <jansson.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/random.h>
 
 #include "base/buffer.h"
 #include "base/mem.h"
@@ -15,12 +14,14 @@
 #include "base/secret.h"
 #include "net/bindings.h"
 #include "net/exchange.h"
+#include "net/exchange_layer.h"
 #include "net/flow.h"
 #include "net/gate.h"
+#include "net/http.h"
 #include "net/keys.h"
+#include "net/login_answer.h"
 #include "net/logins.h"
 #include "policy/policy.h"
-#include "wire/token_body.h"
 #include "wire/url_path.h"
 
 /* Room for chunk heads, as in exchange_secrets.c. */
@@ -36,6 +37,7 @@ struct exchange_login {
 	bool succeeded;                  /* the answer may hold tokens */
 	bool passes;                     /* the request is too long to hold */
 	bool too_long;                   /* the answer is */
+	bool renews;                     /* our refresh token was put in */
 };
 
 static const char unreadable[] = "the answer to a login cannot be read";
@@ -64,6 +66,42 @@ static const struct login *login_for(const struct inject_facts *facts,
 	    !facts->names_agree)
 		return NULL;
 	return bindings_login(bindings, &request);
+}
+
+static bool join(struct exchange *exchange)
+{
+	char path[URL_PATH_MAX + 1];
+	const struct policy_request request = {
+		.name = exchange->target.name,
+		.port = exchange->target.port,
+		.method = exchange->method,
+		.path = path,
+	};
+
+	return url_path_normalise(exchange->path, strlen(exchange->path),
+				  path) >= 0 &&
+	       renew_join(&exchange->flow->gate->renewals, &request,
+			  &exchange->renewing);
+}
+
+/* Most have no login: no room for a path is made for them. */
+bool exchange_login_wait(struct exchange *exchange)
+{
+	const struct target *target = &exchange->target;
+
+	return renew_concerns(exchange->flow->gate) && target->name &&
+	       !target->is_host && !exchange->decision.bypass &&
+	       exchange->flow->protocol == AUDIT_HTTPS && join(exchange);
+}
+
+void exchange_login_on_ready(struct renew_waiter *waiter)
+{
+	struct exchange *exchange =
+		CONTAINER_OF(waiter, struct exchange, renewing);
+	struct http *http = exchange->http;
+
+	exchange_layer_find(exchange);
+	http_run(http);
 }
 
 void exchange_login_begin(struct exchange *exchange,
@@ -136,24 +174,26 @@ bool exchange_login_hold_request(struct exchange *exchange, const void *bytes,
 	return false;
 }
 
-/* value lies in the body. */
-static void put_token(const struct login *login, struct span value)
+/* value lies in the body. One of another length is another's by now. */
+static bool put_token(const struct login *login, struct span value)
 {
 	for (size_t i = 0; i < login->count; i++) {
 		const struct login_token *token = &login->tokens[i];
 
-		if (!span_is(value, token->placeholder))
+		if (!span_is(value, token->placeholder) ||
+		    secret_len(token->value) != value.len)
 			continue;
 		memcpy((char *)value.bytes, secret_text(token->value),
 		       value.len);
-		return;
+		return true;
 	}
+	return false;
 }
 
 void exchange_login_send(struct exchange *exchange)
 {
 	/* to renew, to exchange (RFC 8693), to revoke (RFC 7009) */
-	static const char *const names[] = { "refresh_token", "subject_token",
+	static const char *const names[] = { LOGIN_REFRESH, "subject_token",
 					     "actor_token", "token" };
 	struct exchange_login *self = exchange->login;
 	struct span body, value;
@@ -163,8 +203,8 @@ void exchange_login_send(struct exchange *exchange)
 	body = span_over((const char *)self->request.data, self->request.len);
 	for (size_t i = 0; i < ARRAY_SIZE(names); i++) {
 		if (token_body_find(self->asked, body, names[i], &value) == 0 &&
-		    value.len)
-			put_token(self->login, value);
+		    value.len && put_token(self->login, value) && !i)
+			self->renews = true;
 	}
 	exchange->server->ops->body(exchange->server, self->request.data,
 				    self->request.len);
@@ -192,8 +232,14 @@ const char *exchange_login_check(const struct exchange *exchange,
 void exchange_login_head(struct exchange *exchange,
 			 const struct http_response *response)
 {
+	const struct injection *injection = &exchange->secrets.injection;
 	struct exchange_login *self = exchange->login;
 
+	/* The next request has another one, perhaps. */
+	for (size_t i = 0; response->status == 401 && i < injection->used_count;
+	     i++)
+		renew_rejected(&exchange->flow->gate->renewals,
+			       injection->used[i]);
 	if (!self || response->is_interim)
 		return;
 	self->succeeded = response->status >= 200 && response->status < 300;
@@ -212,76 +258,26 @@ bool exchange_login_hold_response(struct exchange *exchange, const void *bytes,
 	return true;
 }
 
-static const struct login_token *known(const struct login *login,
-				       struct span value)
-{
-	for (size_t i = 0; i < login->count; i++) {
-		if (span_is(value, secret_text(login->tokens[i].value)))
-			return &login->tokens[i];
-	}
-	return NULL;
-}
-
-/* One that the guest has already stays as it is. */
-static void make_placeholder(const struct login *login, struct span value,
-			     char out[TOKEN_MAX + 1])
-{
-	static const char letters[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
-				      "abcdefghijklmnopqrstuvwxyz0123456789";
-	const struct login_token *old = known(login, value);
-	unsigned char noise[TOKEN_MAX];
-	size_t shown = token_shown(value);
-
-	if (old) {
-		memcpy(out, old->placeholder, value.len + 1);
-		return;
-	}
-	memcpy(out, value.bytes, shown);
-	if (getrandom(noise, value.len, 0) != (ssize_t)value.len)
-		abort();
-	for (size_t i = shown; i < value.len; i++)
-		out[i] = letters[noise[i] % (sizeof(letters) - 1)];
-	out[value.len] = '\0';
-}
-
-/* Takes the token of a field out of the answer, and notes both. */
-static const char *take_token(struct exchange_login *self, const char *field,
-			      json_t *tokens)
-{
-	struct span body = span_over((const char *)self->response.data,
-				     self->response.len);
-	char placeholder[TOKEN_MAX + 1];
-	struct span value;
-
-	if (token_body_find(self->answered, body, field, &value) < 0)
-		return unreadable;
-	if (!value.len)
-		return NULL;
-	if (!token_is_plain(value))
-		return "a token of a login has an unusual form";
-	make_placeholder(self->login, value, placeholder);
-	json_array_append_new(tokens,
-			      json_pack("{s:s, s:s, s:s%}", "field", field,
-					"placeholder", placeholder, "value",
-					value.bytes, value.len));
-	memcpy((char *)value.bytes, placeholder, value.len);
-	return NULL;
-}
-
 static const char *take_tokens(struct exchange *exchange)
 {
-	static const char *const fields[] = { "access_token", "refresh_token",
-					      "id_token" };
 	struct exchange_login *self = exchange->login;
-	AUTO(json) json_t *tokens = json_array();
-	const char *problem = NULL;
+	struct span body = span_over((const char *)self->response.data,
+				     self->response.len);
+	struct login_answer answer;
+	const char *problem = login_answer_take(
+		self->login, self->renews ? LOGIN_RENEWED : LOGIN_MADE,
+		self->answered, body, &answer);
+	AUTO(json) json_t *tokens = answer.tokens;
+	const struct keys_tokens what = {
+		.service = self->login->name,
+		.list = tokens,
+		.expires = answer.expires,
+		.renewed = self->renews,
+	};
 
-	for (size_t i = 0; i < ARRAY_SIZE(fields) && !problem; i++)
-		problem = take_token(self, fields[i], tokens);
 	if (problem || !json_array_size(tokens))
 		return problem;
-	return keys_keep_tokens(&exchange->flow->gate->keys, self->login->name,
-				tokens) < 0
+	return keys_keep_tokens(&exchange->flow->gate->keys, &what) < 0
 		       ? "the tokens of a login could not be kept"
 		       : NULL;
 }

@@ -19,7 +19,12 @@ struct exchange_login;
 struct http_request;
 struct http_response;
 struct http_server;
+struct renew_waiter;
 
+/* A request that is allowed. True: it waits until a login was renewed, or it
+ * may renew one itself, and goes on by itself. */
+bool exchange_login_wait(struct exchange *exchange);
+void exchange_login_on_ready(struct renew_waiter *waiter);
 /* The head is about to be sent, with its secrets; exchange->login is set if it
  * is for one. */
 void exchange_login_begin(struct exchange *exchange,

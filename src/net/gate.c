@@ -120,8 +120,10 @@ int gate_init(struct gate *gate, struct loop *loop, struct config *config,
 	asks_init(&gate->asks, gate);
 	sockets_init(&gate->sockets, gate);
 	layers_init(&gate->layers, gate);
+	renew_init(&gate->renewals, gate);
 	guest_init(gate, fds->port);
-	if (published_init(&gate->published, gate, err) < 0 ||
+	if (port_map_slots(&gate->port, fds->slots, err) < 0 ||
+	    published_init(&gate->published, gate, err) < 0 ||
 	    names_open(&gate->names, fds->names, err) < 0 ||
 	    audit_open(&gate->audit, fds->log, config->sandbox, err) < 0 ||
 	    trust_open(&gate->trust, err) < 0 ||
@@ -171,6 +173,7 @@ void gate_release(struct gate *gate)
 	resolver_free(gate->resolver);
 	control_release(&gate->control);
 	keys_release(&gate->keys);
+	renew_release(&gate->renewals);
 	bindings_unref(gate->bindings);
 	port_release(&gate->port);
 	names_release(&gate->names);

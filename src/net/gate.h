@@ -19,6 +19,7 @@
 #include "net/names.h"
 #include "net/port.h"
 #include "net/published.h"
+#include "net/renew.h"
 #include "net/sockets.h"
 #include "net/trust.h"
 #include "wire/http1_encode.h"
@@ -48,6 +49,7 @@ struct gate {
 
 	struct keys keys;
 	struct bindings *bindings; /* owned reference: secrets; NULL: none */
+	struct renewals renewals;
 
 	struct layers layers;
 	struct asks asks;
@@ -72,7 +74,7 @@ struct gate {
 
 /* Descriptors that the process was started with. */
 struct gate_fds {
-	int port, control, names, log, keys;
+	int port, control, names, log, keys, slots;
 };
 
 /* Takes config. All that needs the file system happens here. */

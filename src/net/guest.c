@@ -35,6 +35,8 @@ static int on_hello(struct gate *gate, const struct net_message *message)
 	/* A relay that knows no marker may begin again; nothing was lost. */
 	if (message->hello.version != NET_VERSION || !list_empty(&gate->flows))
 		return -1;
+	port_use_slots(&gate->port,
+		       message->hello.features & NET_FEATURE_SLOTS);
 	memcpy(welcome.welcome.next_marker, gate->start->next_marker,
 	       NET_MARKER_BYTES);
 	port_send(&gate->port, &welcome);

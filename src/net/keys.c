@@ -18,6 +18,8 @@
 #include "ipc/packet.h"
 #include "net/bindings.h"
 #include "net/gate.h"
+#include "net/logins.h"
+#include "net/renew.h"
 
 #define PACKETS_PER_EVENT 4
 /* A command of the user's may ask them something. */
@@ -62,13 +64,21 @@ static void on_recheck(struct timer *timer)
 	gate_use_bindings(keys->gate, bindings_ref(keys->gate->bindings));
 }
 
-static void take_list(struct keys *keys, struct packet *packet,
-		      enum moment moment)
+static void take_packet(struct keys *keys, struct packet *packet,
+			enum moment moment)
 {
 	AUTO_CLOSE int fd = packet_take_fd(packet, 0);
 	struct error err = { 0 };
 	struct bindings *list;
 
+	if (strcmp(packet_op(packet), "renew") == 0) {
+		const char *service = json_string_value(
+			json_object_get(packet->json, "service"));
+
+		if (service)
+			renew_granted(&keys->gate->renewals, service);
+		return;
+	}
 	if (fd < 0 || strcmp(packet_op(packet), "secrets") != 0) {
 		log_limited(LOG_LEVEL_WARN, "bawn-keys: unknown packet");
 		return;
@@ -99,7 +109,7 @@ static bool receive(struct keys *keys, enum moment moment)
 	}
 	if (got == 0)
 		return false;
-	take_list(keys, &packet, moment);
+	take_packet(keys, &packet, moment);
 	packet_release(&packet);
 	return true;
 }
@@ -149,27 +159,71 @@ static int token_file(const json_t *tokens)
 	return written < 0 ? -1 : TAKE_FD(fd);
 }
 
-int keys_keep_tokens(struct keys *keys, const char *service,
-		     const json_t *tokens)
+/* A bawn-keys that starts again tells what it has before it reads ours. */
+static bool are_in_force(const struct gate *gate,
+			 const struct keys_tokens *tokens)
+{
+	const struct login *login = renew_login(gate, tokens->service);
+	const char *field, *value;
+	json_t *item;
+	size_t i;
+
+	json_array_foreach(tokens->list, i, item)
+	{
+		const struct login_token *token;
+
+		field = json_string_value(json_object_get(item, "field"));
+		value = json_string_value(json_object_get(item, "value"));
+		token = login ? login_token(login, field) : NULL;
+		if (!token || strcmp(secret_text(token->value), value) != 0)
+			return false;
+	}
+	return true;
+}
+
+int keys_keep_tokens(struct keys *keys, const struct keys_tokens *tokens)
 {
 	struct pollfd one = { .fd = keys->source.fd, .events = POLLIN };
 	const struct bindings *before = keys->gate->bindings;
-	AUTO_CLOSE int fd = token_file(tokens);
+	AUTO_CLOSE int fd = token_file(tokens->list);
 	struct error err = { 0 };
 
 	if (fd < 0 || one.fd < 0 ||
-	    packet_send(
-		    one.fd,
-		    json_pack("{s:s, s:s}", "op", "tokens", "service", service),
-		    &fd, 1, &err) < 0) {
+	    packet_send(one.fd,
+			json_pack("{s:s, s:s, s:I, s:b}", "op", "tokens",
+				  "service", tokens->service, "expires",
+				  (json_int_t)tokens->expires, "renewed",
+				  tokens->renewed),
+			&fd, 1, &err) < 0) {
 		log_error("bawn-keys takes no tokens: %s", err.text);
 		return -1;
 	}
 	while (poll(&one, 1, TOKENS_MS) > 0 && receive(keys, LATER)) {
-		if (keys->gate->bindings != before)
+		if (keys->gate->bindings != before &&
+		    are_in_force(keys->gate, tokens))
 			return 0;
 	}
 	return -1;
+}
+
+int keys_ask_renewal(struct keys *keys, const char *service)
+{
+	if (keys->source.fd < 0)
+		return -1;
+	return packet_send(
+		keys->source.fd,
+		json_pack("{s:s, s:s}", "op", "renew", "service", service),
+		NULL, 0, NULL);
+}
+
+void keys_end_renewal(struct keys *keys, const char *service, bool refused)
+{
+	if (keys->source.fd >= 0)
+		(void)packet_send(keys->source.fd,
+				  json_pack("{s:s, s:s, s:b}", "op", "renewal",
+					    "service", service, "refused",
+					    refused),
+				  NULL, 0, NULL);
 }
 
 void keys_release(struct keys *keys)

@@ -8,12 +8,19 @@
  * The list holds until the next one comes, also when bawn-keys dies: the
  * launcher starts it again, and the socket stays. A secret that is gone ends
  * the requests that it went along with. Tokens of a login go the other way:
- *   {"op": "tokens", "service"} with a file: [{"field", "placeholder",
- *   "value"}]  ->  the next list, with them
+ *   {"op": "tokens", "service", "expires", "renewed"} with a file: [{"field",
+ *   "placeholder", "value"}]  ->  the next list, with them
+ * Whoever is about to renew a login asks first, so that no two do it at once,
+ * in whichever sandbox (renew.h):
+ *   {"op": "renew", "service"}  ->  {"op": "renew", "service"}, after a list
+ *   when there is news
+ *   {"op": "renewal", "service", "refused"}: it is over, without tokens
  */
 #pragma once
 
 #include <jansson.h>
+#include <stdbool.h>
+#include <stdint.h>
 
 #include "base/loop.h"
 
@@ -37,6 +44,14 @@ void keys_wait(struct keys *keys);
  * Hands the tokens of a login over and waits, not for long, until they are in
  * force: the guest uses its placeholders as soon as it has them. -1.
  */
-int keys_keep_tokens(struct keys *keys, const char *service,
-		     const json_t *tokens);
+struct keys_tokens {
+	const char *service;
+	const json_t *list;
+	int64_t expires; /* 0: not known */
+	bool renewed;    /* with the refresh token that was there */
+};
+int keys_keep_tokens(struct keys *keys, const struct keys_tokens *tokens);
+/* -1: bawn-keys is not there. */
+int keys_ask_renewal(struct keys *keys, const char *service);
+void keys_end_renewal(struct keys *keys, const char *service, bool refused);
 void keys_release(struct keys *keys);

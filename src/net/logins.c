@@ -14,6 +14,7 @@
 #include "base/secret.h"
 #include "net/mask.h"
 #include "policy/policy.h"
+#include "wire/authority.h"
 #include "wire/token_body.h"
 
 #define RULES_MAX 65536
@@ -70,7 +71,6 @@ static int read_token(json_t *json, struct login *login, struct error *err)
 	    json_unpack_ex(json, NULL, JSON_STRICT, "{s:s, s:s, s:s}", "field",
 			   &field, "placeholder", &placeholder, "value",
 			   &value) < 0 ||
-	    strlen(value) != strlen(placeholder) ||
 	    !token_is_plain(span_of(value)) ||
 	    !token_is_plain(span_of(placeholder)))
 		return refuse(err, "a token is malformed");
@@ -83,19 +83,82 @@ static int read_token(json_t *json, struct login *login, struct error *err)
 	return token->forms ? 0 : -1;
 }
 
+static int read_fields(struct login_renew *renew, json_t *fields,
+		       struct error *err)
+{
+	AUTO_BUFFER struct buffer text = BUFFER_INIT(RULES_MAX);
+	const char *name;
+	json_t *value;
+	int bad;
+
+	bad = buffer_printf(&text, renew->form ? "grant_type=refresh_token&"
+					       : "{\"grant_type\":"
+						 "\"refresh_token\",");
+	json_object_foreach(fields, name, value)
+	{
+		const char *is = json_string_value(value);
+
+		/* Nothing that would have to be escaped. */
+		if (!is || strpbrk(is, "\"\\&=%+ ") ||
+		    strpbrk(name, "\"\\&=%+ "))
+			return refuse(err, "how to renew is malformed");
+		bad |= buffer_printf(&text,
+				     renew->form ? "%s=%s&" : "\"%s\":\"%s\",",
+				     name, is);
+	}
+	bad |= buffer_printf(&text, renew->form ? "refresh_token="
+						: "\"refresh_token\":\"");
+	if (bad || !buffer_str(&text))
+		return refuse(err, "how to renew is too long");
+	renew->before = xstrdup(buffer_str(&text));
+	renew->after = xstrdup(renew->form ? "" : "\"}");
+	return 0;
+}
+
+/* HOST[:PORT]/PATH; a word, as it is one of the endpoints. */
+static int read_renew(json_t *json, struct login *login, struct error *err)
+{
+	struct login_renew *renew = &login->renew;
+	const char *endpoint, *type, *slash;
+	struct authority authority;
+	json_t *fields;
+
+	if (json_unpack_ex(json, NULL, JSON_STRICT, "{s:s, s:s, s:o}",
+			   "endpoint", &endpoint, "type", &type, "fields",
+			   &fields) < 0 ||
+	    !json_is_object(fields) || strpbrk(endpoint, " \t\r\n") ||
+	    !(slash = strchr(endpoint, '/')) ||
+	    authority_parse(endpoint, (size_t)(slash - endpoint), &authority) <
+		    0 ||
+	    authority.address.family)
+		return refuse(err, "how to renew is malformed");
+	renew->form = strcmp(type, "form") == 0;
+	renew->host = xstrdup(authority.host);
+	renew->port = authority.port ? authority.port : 443;
+	renew->path = xstrdup(slash);
+	return read_fields(renew, fields, err);
+}
+
 int login_read(json_t *json, struct login *login, struct error *err)
 {
-	json_t *endpoints, *tokens, *item;
+	json_t *endpoints, *tokens, *item, *renew = NULL;
+	json_int_t expires = 0;
 	const char *name;
+	int refused = 0;
 	size_t i;
 
-	if (json_unpack_ex(json, NULL, JSON_STRICT, "{s:s, s:o, s:o}", "name",
-			   &name, "endpoints", &endpoints, "tokens",
-			   &tokens) < 0 ||
+	if (json_unpack_ex(json, NULL, JSON_STRICT,
+			   "{s:s, s:o, s:o, s?I, s?b, s?o}", "name", &name,
+			   "endpoints", &endpoints, "tokens", &tokens,
+			   "expires", &expires, "refused", &refused, "renew",
+			   &renew) < 0 ||
 	    !json_is_array(tokens))
 		return refuse(err, "an entry is malformed");
 	login->name = xstrdup(name);
-	if (read_endpoints(endpoints, login, err) < 0)
+	login->expires = expires;
+	login->refused = refused;
+	if (read_endpoints(endpoints, login, err) < 0 ||
+	    (renew && read_renew(renew, login, err) < 0))
 		return -1;
 	json_array_foreach(tokens, i, item)
 	{
@@ -114,8 +177,28 @@ void login_release(struct login *login)
 		mask_forms_free(login->tokens[i].forms);
 	}
 	free(login->name);
+	free(login->renew.host);
+	free(login->renew.path);
+	free(login->renew.before);
+	free(login->renew.after);
 	policy_free(login->hosts);
 	policy_free(login->where);
+}
+
+const struct login_token *login_token(const struct login *login,
+				      const char *field)
+{
+	for (size_t i = 0; i < login->count; i++) {
+		if (strcmp(login->tokens[i].field, field) == 0)
+			return &login->tokens[i];
+	}
+	return NULL;
+}
+
+bool login_renewable(const struct login *login)
+{
+	return login->renew.host && !login->refused &&
+	       login_token(login, LOGIN_REFRESH);
 }
 
 bool login_has_host(const struct login *login, const char *name, uint16_t port)

@@ -3,7 +3,8 @@
  * main.c - bawn-net: the only way out of a guest
  *
  * Descriptors: 2 errors, 3 the net port, 4 the start message (config.h), 5 the
- * launcher's packets, 6 the names file, 7 the log, 8 bawn-keys' packets.
+ * launcher's packets, 6 the names file, 7 the log, 8 bawn-keys' packets, 9 the
+ * memory of slots.h.
  * Sources: "net port" (frames of the guest), "launcher", "bawn-keys",
  * "upstream" (each connection to the Internet), "name server", "published port"
  * and "published" (connections to the guest), "unix socket", the timers of
@@ -32,6 +33,7 @@ enum {
 	NAMES_FD = 6,
 	LOG_FD = 7,
 	KEYS_FD = 8,
+	SLOTS_FD = 9,
 };
 
 static void on_signal(void *ctx, const struct signalfd_siginfo *info)
@@ -51,7 +53,8 @@ static int prepare(struct gate *gate, struct loop *loop, struct error *err)
 				      .control = existing(CONTROL_FD),
 				      .names = existing(NAMES_FD),
 				      .log = existing(LOG_FD),
-				      .keys = existing(KEYS_FD) };
+				      .keys = existing(KEYS_FD),
+				      .slots = existing(SLOTS_FD) };
 	struct config *config;
 	sigset_t set;
 

@@ -8,6 +8,7 @@
 #include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <unistd.h>
 
 #include "base/error.h"
@@ -181,6 +182,27 @@ void port_release(struct port *port)
 	mux_release(&port->mux);
 	free(port->in);
 	free(port->out);
+	if (port->slots)
+		munmap(port->slots, SLOTS_BYTES);
+}
+
+int port_map_slots(struct port *port, int fd, struct error *err)
+{
+	void *memory;
+
+	if (fd < 0)
+		return 0;
+	memory = mmap(NULL, SLOTS_BYTES, PROT_WRITE, MAP_SHARED, fd, 0);
+	close(fd);
+	if (memory == MAP_FAILED)
+		return error_set(err, errno, "slots");
+	port->slots = memory;
+	return 0;
+}
+
+void port_use_slots(struct port *port, bool read)
+{
+	mux_write_slots(&port->mux, read ? port->slots : NULL);
 }
 
 void port_expect_marker(struct port *port,

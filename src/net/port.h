@@ -34,6 +34,7 @@ struct port {
 	const struct port_ops *ops;
 	void *ctx;
 	uint8_t *in, *out; /* owned */
+	uint8_t *slots;    /* owned mapping; NULL: the guest has none */
 	size_t out_start, out_len;
 	bool ended;
 };
@@ -42,6 +43,13 @@ struct port {
 void port_init(struct port *port, int fd, const struct port_ops *ops,
 	       void *ctx);
 void port_release(struct port *port);
+/*
+ * The memory that the guest reads large DATA from, when it says that it does.
+ * Takes fd; -1: there is none.
+ */
+int port_map_slots(struct port *port, int fd, struct error *err);
+/* Another HELLO: whether the guest reads them, and none is in use. */
+void port_use_slots(struct port *port, bool read);
 /* Sends the marker and drops input up to its echo. Before port_start(). */
 void port_expect_marker(struct port *port,
 			const uint8_t marker[MUX_MARKER_BYTES]);

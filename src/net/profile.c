@@ -8,8 +8,6 @@
 #include "net/profile.h"
 
 #include <errno.h>
-#include <signal.h>
-#include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
 #include <unistd.h>
@@ -48,33 +46,12 @@ static const char *const syscalls[] = {
 	"setsockopt",
 	"getsockname",
 	"getpeername",
-	/* memory */
-	"brk",
-	"mmap",
-	"munmap",
-	"mremap",
-	"madvise",
-	"mprotect",
 	"mlock",        /* what holds a secret */
 	"memfd_create", /* tokens for bawn-keys */
 	/* ids of questions, keys of TLS; how much memory to sort in */
 	"getrandom",
 	"sysinfo",
-	/* time, without a vDSO */
-	"clock_gettime",
-	"gettimeofday",
-	"time",
-	/* signals, and the C library's abort() */
-	"rt_sigaction",
-	"rt_sigprocmask",
-	"rt_sigreturn",
-	"getpid",
-	"gettid",
-	/* libc's locks; the end */
-	"futex",
-	"restart_syscall",
-	"exit",
-	"exit_group",
+	ISOLATE_EVERY_PROCESS,
 	NULL,
 };
 
@@ -140,15 +117,8 @@ int profile_enter(uid_t uid, struct error *err)
 	};
 
 	if (limit_descriptors(err) < 0 ||
-	    drop_root(uid, profile.namespaces, err) < 0 ||
-	    isolate_early(0, err) < 0)
+	    drop_root(uid, profile.namespaces, err) < 0)
 		return -1;
-	/* Undumpable only then: a user namespace needs our /proc files. */
-	if (isolate_paths(&profile, err) < 0 ||
-	    isolate_early(ISOLATE_UNDUMPABLE, err) < 0)
-		return -1;
-	/* The kernel forgot it with the change of user. Should the launcher
-	 * have died since, its channel tells. */
-	prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0);
-	return isolate_syscalls(&profile, err);
+	/* Should the launcher have died since, its channel tells. */
+	return isolate_hidden(&profile, err);
 }

@@ -4,7 +4,6 @@
  */
 #include "oci/dockerfile.h"
 
-#include <stdbool.h>
 #include <string.h>
 #include <strings.h>
 
@@ -76,8 +75,10 @@ static void take_from(struct word line, struct stages *stages,
 {
 	struct word name = next_word(&line);
 
-	while (name.len > 2 && memcmp(name.start, "--", 2) == 0)
+	while (name.len > 2 && memcmp(name.start, "--", 2) == 0) {
+		bases->alone = false;
 		name = next_word(&line);
+	}
 	if (name.len && !memchr(name.start, '$', name.len) &&
 	    !is(name, "scratch") && !is_stage(stages, name) &&
 	    !is_known(bases, name) && bases->count < DOCKERFILE_BASES_MAX &&
@@ -100,8 +101,10 @@ void dockerfile_find_bases(const char *text, size_t len,
 {
 	struct stages stages = { .count = 0 };
 	bool inside = false; /* of an instruction of several lines */
+	size_t instructions = 0;
 
 	bases->count = 0;
+	bases->alone = true;
 	while (len) {
 		const char *end = memchr(text, '\n', len);
 		struct word line = { text, end ? (size_t)(end - text) : len };
@@ -115,5 +118,8 @@ void dockerfile_find_bases(const char *text, size_t len,
 		if (!inside && is(first, "from"))
 			take_from(rest, &stages, bases);
 		inside = goes_on(line);
+		instructions += 1 + inside;
 	}
+	if (instructions != 1 || bases->count != 1)
+		bases->alone = false;
 }

@@ -8,6 +8,7 @@
  */
 #pragma once
 
+#include <stdbool.h>
 #include <stddef.h>
 
 #include "oci/reference.h"
@@ -19,6 +20,7 @@ struct dockerfile_bases {
 	/* as written after FROM, each once; stages of the file are left out */
 	char names[DOCKERFILE_BASES_MAX][REFERENCE_TEXT_MAX];
 	size_t count;
+	bool alone; /* the file is one FROM and no more */
 };
 
 /* Pure. Those that do not fit are left out. */

@@ -15,6 +15,8 @@ static const struct {
 	[FRAME_WINDOW] = { 4, 4 },
 	[FRAME_EOF] = { 0, 0 },
 	[FRAME_CLOSE] = { 4, 4 },
+	[FRAME_SLOT] = { 8, 8 },
+	[FRAME_FREE] = { 8, 8 },
 };
 _Static_assert(ARRAY_SIZE(limits) == FRAME_TYPES, "a row for each type");
 
@@ -36,7 +38,7 @@ int frame_decode(const uint8_t in[FRAME_HEADER_BYTES], struct frame *frame)
 
 	if (type < FRAME_MESSAGE || type >= FRAME_TYPES)
 		return -1;
-	if ((type == FRAME_MESSAGE) != (stream == 0))
+	if ((type == FRAME_MESSAGE || type == FRAME_FREE) != (stream == 0))
 		return -1;
 	if (len < limits[type].min || len > limits[type].max)
 		return -1;

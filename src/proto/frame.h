@@ -17,6 +17,8 @@ enum frame_type {
 	FRAME_WINDOW = 3,  /* u32: the peer may send so many bytes more */
 	FRAME_EOF = 4,     /* no more DATA in this direction */
 	FRAME_CLOSE = 5,   /* u32 errno: the stream is gone, both directions */
+	FRAME_SLOT = 6,    /* u32 slot, u32 length: as DATA, which lies there */
+	FRAME_FREE = 7,    /* stream 0: u64, a set of slots that were used */
 
 	FRAME_TYPES,
 };

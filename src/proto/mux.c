@@ -51,6 +51,18 @@ void mux_init(struct mux *mux, const struct mux_limits *limits,
 	buffer_init(&mux->input, FRAME_HEADER_BYTES + limits->message_max);
 }
 
+void mux_write_slots(struct mux *mux, uint8_t memory[SLOTS_BYTES])
+{
+	mux->slots_out = memory;
+	mux->slots_free = memory ? SLOTS_ALL : 0;
+}
+
+void mux_read_slots(struct mux *mux, const uint8_t memory[SLOTS_BYTES])
+{
+	mux->slots_in = memory;
+	mux->slots_used = 0;
+}
+
 /* A secret odd factor makes collisions a matter of luck. */
 static struct mux_stream **bucket_of(const struct mux *mux, uint32_t id)
 {

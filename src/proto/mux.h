@@ -23,6 +23,7 @@
 #include "base/list.h"
 #include "base/ring.h"
 #include "proto/frame.h"
+#include "proto/slots.h"
 
 #define MUX_WINDOW (256u * 1024)        /* of the control port */
 #define MUX_MESSAGES_MAX (1024u * 1024) /* queued outgoing message bytes */
@@ -113,6 +114,8 @@ struct mux { /* private */
 	/* sending */
 	struct buffer messages; /* framed messages and small frames to send */
 	size_t message_left;    /* of the frame at its front, when begun */
+	uint8_t *slots_out;     /* borrowed; NULL: DATA only */
+	uint64_t slots_free;    /* of those */
 	uint8_t marker_out[MUX_MARKER_BYTES];
 	size_t marker_left;
 	struct mux_stream *sending; /* whose DATA mux_output() handed out */
@@ -124,6 +127,8 @@ struct mux { /* private */
 	struct frame incoming;        /* its header, once input has it */
 	struct mux_stream *receiving; /* NULL: the DATA is dropped */
 	uint32_t data_left;           /* of the DATA frame under way */
+	const uint8_t *slots_in;      /* borrowed; NULL: there are none */
+	uint64_t slots_used;          /* to be given back */
 	bool awaiting_marker;
 	bool watching; /* for a marker in the place of a frame */
 	uint8_t marker[MUX_MARKER_BYTES];
@@ -133,6 +138,13 @@ struct mux { /* private */
 
 void mux_init(struct mux *mux, const struct mux_limits *limits,
 	      const struct mux_ops *ops, void *ctx);
+/*
+ * Memory of slots.h, borrowed: the peer reads large DATA there, or puts it
+ * there; NULL: none. Without one of these calls slots are not used, and
+ * refused. What is handed to on_data lies there until output is asked for.
+ */
+void mux_write_slots(struct mux *mux, uint8_t memory[SLOTS_BYTES]);
+void mux_read_slots(struct mux *mux, const uint8_t memory[SLOTS_BYTES]);
 /* Frees the streams, too; what still comes is refused. */
 void mux_release(struct mux *mux);
 

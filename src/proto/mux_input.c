@@ -86,18 +86,46 @@ static struct mux_stream *open_stream(struct mux *mux, uint32_t id)
 	return stream && !stream->closed ? stream : NULL;
 }
 
-static int begin_data(struct mux *mux, const struct frame *frame,
+static int begin_data(struct mux *mux, uint32_t id, uint32_t len,
 		      struct error *err)
 {
-	struct mux_stream *stream = open_stream(mux, frame->stream);
+	struct mux_stream *stream = open_stream(mux, id);
 
 	if (stream && stream->peer_eof)
 		return broken(mux, err, "DATA after EOF");
-	if (stream && frame->len > mux->limits.window - stream->in.len -
-					   stream->ungranted)
+	if (stream &&
+	    len > mux->limits.window - stream->in.len - stream->ungranted)
 		return broken(mux, err, "DATA beyond the window");
 	mux->receiving = stream;
-	mux->data_left = frame->len;
+	mux->data_left = len;
+	return 0;
+}
+
+static int receive_slot(struct mux *mux, const struct frame *frame,
+			const uint8_t *payload, struct error *err)
+{
+	struct cursor c = cursor_over(payload, frame->len);
+	uint32_t slot = cursor_u32(&c), len = cursor_u32(&c);
+
+	if (!mux->slots_in || slot >= SLOT_COUNT || len == 0 ||
+	    len > SLOT_BYTES)
+		return broken(mux, err, "no such slot");
+	if (begin_data(mux, frame->stream, len, err) < 0)
+		return -1;
+	mux->slots_used |= 1ULL << slot;
+	receive_data(mux, mux->slots_in + (size_t)slot * SLOT_BYTES, len);
+	return 0;
+}
+
+static int receive_free(struct mux *mux, const struct frame *frame,
+			const uint8_t *payload, struct error *err)
+{
+	struct cursor c = cursor_over(payload, frame->len);
+	uint64_t slots = cursor_u64(&c);
+
+	if (!mux->slots_out || !slots || (slots & mux->slots_free))
+		return broken(mux, err, "FREE of what is free");
+	mux->slots_free |= slots;
 	return 0;
 }
 
@@ -139,6 +167,10 @@ static int receive_stream_frame(struct mux *mux, const struct frame *frame,
 static int receive_frame(struct mux *mux, const struct frame *frame,
 			 const uint8_t *payload, struct error *err)
 {
+	if (frame->type == FRAME_SLOT)
+		return receive_slot(mux, frame, payload, err);
+	if (frame->type == FRAME_FREE)
+		return receive_free(mux, frame, payload, err);
 	if (frame->type != FRAME_MESSAGE)
 		return receive_stream_frame(mux, frame, payload, err);
 	mux_tell_users(mux);
@@ -167,7 +199,7 @@ static int decode_header(struct mux *mux, const uint8_t *bytes,
 		return broken(mux, err, "a message that is too long");
 	if (mux->incoming.type != FRAME_DATA)
 		return 0;
-	return begin_data(mux, &mux->incoming, err);
+	return begin_data(mux, mux->incoming.stream, mux->incoming.len, err);
 }
 
 static size_t collect(struct mux *mux, size_t limit, const uint8_t *bytes,

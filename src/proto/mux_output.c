@@ -8,6 +8,9 @@
  * ring. Once its first byte went out the frame must be finished, so a stream
  * that is closed meanwhile lives on, unlisted, until then.
  *
+ * Where the peer reads slots, as much as is worth it is copied there, and the
+ * frames that say so are queued: they are sent with nothing in between.
+ *
  * EOF and CLOSE are queued at most once for each stream. WINDOW is queued only
  * when the queue is empty: a peer that does not read gets no window, and so
  * cannot make the queue grow by sending.
@@ -51,13 +54,13 @@ void mux_drop_frame(struct mux *mux)
 }
 
 static void queue_frame(struct mux *mux, const struct frame *frame,
-			uint32_t value)
+			uint64_t value)
 {
-	uint8_t bytes[FRAME_HEADER_BYTES + 4];
-	struct writer w = writer_over(bytes + FRAME_HEADER_BYTES, 4);
+	uint8_t bytes[FRAME_HEADER_BYTES + 8];
+	struct writer w = writer_over(bytes + FRAME_HEADER_BYTES, 8);
 
 	frame_encode(frame, bytes);
-	writer_u32(&w, value);
+	writer_u64(&w, value); /* small ones lie in its first bytes */
 	if (buffer_append(&mux->messages, bytes,
 			  FRAME_HEADER_BYTES + frame->len) < 0)
 		mux->stuck = true;
@@ -104,13 +107,72 @@ static void queue_windows(struct mux *mux)
 	}
 }
 
+static void frame_sent(struct mux_stream *stream)
+{
+	if (stream->orphan) {
+		mux_free_stream(stream);
+		return;
+	}
+	mux_update_ready(stream);
+	if (stream->out.len == 0) {
+		ring_trim(&stream->out);
+		mux_count_memory(stream);
+		if (stream->our_eof && !stream->closed)
+			mux_queue_eof(stream);
+	}
+	mux_mark(stream);
+}
+
+static void queue_used_slots(struct mux *mux)
+{
+	struct frame frame = { .type = FRAME_FREE, .len = 8 };
+
+	if (mux->slots_used)
+		queue_frame(mux, &frame, mux->slots_used);
+	mux->slots_used = 0;
+}
+
+/* How much of the stream may go now. */
+static size_t sendable(const struct mux_stream *stream)
+{
+	return stream->out.len < stream->may_send ? stream->out.len
+						  : stream->may_send;
+}
+
+static void fill_slot(struct mux *mux, struct mux_stream *stream)
+{
+	struct frame frame = { .type = FRAME_SLOT,
+			       .stream = stream->id,
+			       .len = 8 };
+	unsigned slot = (unsigned)__builtin_ctzll(mux->slots_free);
+	size_t len = ring_read(
+		&stream->out, mux->slots_out + (size_t)slot * SLOT_BYTES,
+		sendable(stream) < SLOT_BYTES ? sendable(stream) : SLOT_BYTES);
+
+	mux->slots_free &= ~(1ULL << slot);
+	stream->may_send -= (uint32_t)len;
+	queue_frame(mux, &frame, (uint64_t)len << 32 | slot);
+	list_remove(&stream->ready);
+	frame_sent(stream);
+}
+
+static void fill_slots(struct mux *mux)
+{
+	while (mux->slots_free && !list_empty(&mux->ready)) {
+		struct mux_stream *first =
+			LIST_ENTRY(mux->ready.next, struct mux_stream, ready);
+
+		if (sendable(first) < SLOT_WORTH)
+			return;
+		fill_slot(mux, first);
+	}
+}
+
 static void begin_frame(struct mux *mux, struct mux_stream *stream)
 {
 	struct frame frame = { .type = FRAME_DATA, .stream = stream->id };
-	size_t len = stream->out.len;
+	size_t len = sendable(stream);
 
-	if (len > stream->may_send)
-		len = stream->may_send;
 	if (len > PAYLOAD_BYTES)
 		len = PAYLOAD_BYTES;
 	frame.len = (uint32_t)len;
@@ -154,8 +216,12 @@ int mux_output(struct mux *mux, struct iovec iov[3])
 	}
 	if (mux->sending)
 		return frame_pieces(mux, iov);
-	if (mux->messages.len == 0)
+	if (mux->messages.len == 0) {
+		queue_used_slots(mux);
 		queue_windows(mux);
+	}
+	if (mux->messages.len == 0)
+		fill_slots(mux);
 	if (mux->messages.len > 0) {
 		iov[0] =
 			(struct iovec){ mux->messages.data, mux->messages.len };
@@ -192,27 +258,9 @@ static void messages_sent(struct mux *mux, size_t len)
 		buffer_release(&mux->messages);
 }
 
-static void frame_sent(struct mux *mux)
-{
-	struct mux_stream *stream = mux->sending;
-
-	mux->sending = NULL;
-	if (stream->orphan) {
-		mux_free_stream(stream);
-		return;
-	}
-	mux_update_ready(stream);
-	if (stream->out.len == 0) {
-		ring_trim(&stream->out);
-		mux_count_memory(stream);
-		if (stream->our_eof && !stream->closed)
-			mux_queue_eof(stream);
-	}
-	mux_mark(stream);
-}
-
 void mux_sent(struct mux *mux, size_t len)
 {
+	struct mux_stream *stream = mux->sending;
 	size_t part;
 
 	if (mux->marker_left > 0) {
@@ -220,17 +268,20 @@ void mux_sent(struct mux *mux, size_t len)
 		mux->marker_left -= len;
 		return;
 	}
-	if (!mux->sending) {
+	if (!stream) {
 		messages_sent(mux, len);
+		mux_tell_users(mux);
 		return;
 	}
 	part = len < mux->header_left ? len : mux->header_left;
 	mux->header_left -= part;
 	assert(len - part <= mux->payload_left);
-	ring_consume(&mux->sending->out, len - part);
+	ring_consume(&stream->out, len - part);
 	mux->payload_left -= len - part;
-	if (mux->header_left == 0 && mux->payload_left == 0)
-		frame_sent(mux);
+	if (mux->header_left == 0 && mux->payload_left == 0) {
+		mux->sending = NULL;
+		frame_sent(stream);
+	}
 	mux_tell_users(mux);
 }
 

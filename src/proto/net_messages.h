@@ -42,6 +42,8 @@ enum net_message_type {
 	NET_MESSAGE_TYPES,
 };
 
+#define NET_FEATURE_SLOTS 1u /* the relay reads them: slots.h */
+
 struct net_hello {
 	uint32_t version;
 	uint32_t features; /* unknown bits are ignored */

@@ -17,13 +17,13 @@
 #include "oci/reference.h"
 #include "provision/template_build.h"
 #include "provision/template_check.h"
+#include "provision/template_digest.h"
 #include "provision/template_ini.h"
 #include "provision/template_manifest.h"
 #include "provision/template_names.h"
 #include "provision/template_store.h"
 
 #define NAMES_MAX 4096
-#define ID_DIGITS_MIN 12 /* of an id that is not written out */
 
 static const enum paths_kind kinds[] = { PATHS_DATA, PATHS_SYSTEM };
 
@@ -185,15 +185,6 @@ static int find_by_id(const char *id, struct template *template,
 	return template->name ? 0 : no_such(id, err);
 }
 
-bool template_is_id(const char *text)
-{
-	const char *hex = text_starts(text, "sha256:") ? text + 7 : text;
-	size_t len = strlen(hex);
-
-	return len >= ID_DIGITS_MIN && len <= 64 &&
-	       strspn(hex, "0123456789abcdef") == len;
-}
-
 static int find_content(const char *id, struct template *template,
 			struct error *err)
 {
@@ -259,6 +250,22 @@ static int find_image(const struct reference *reference, const char *name,
 	return no_such(name, err);
 }
 
+/* By its content, or by the digest that registries have for it. */
+static int find_by_digits(const char *name, struct template *template,
+			  struct error *err)
+{
+	const char *prefix = text_starts(name, "sha256:") ? "" : "sha256:";
+	AUTO_FREE char *id = xasprintf("%s%s", prefix, name);
+	struct reference reference;
+
+	if (find_by_id(id, template, err) == 0)
+		return 0;
+	return err->code == ENOENT &&
+			       template_digest_find(id, &reference, err) > 0
+		       ? find_image(&reference, name, template, err)
+		       : -1;
+}
+
 int template_find(const char *name, struct template *template,
 		  struct error *err)
 {
@@ -271,13 +278,8 @@ int template_find(const char *name, struct template *template,
 	found = find_plain(name, template, err);
 	if (found)
 		return found < 0 ? -1 : 0;
-	if (template_is_id(name)) {
-		AUTO_FREE char *id = xasprintf(
-			"%s%s",
-			text_starts(name, "sha256:") ? "" : "sha256:", name);
-
-		return find_by_id(id, template, err);
-	}
+	if (template_is_id(name))
+		return find_by_digits(name, template, err);
 	if (reference_parse(name, &reference, NULL) < 0)
 		return no_such(name, err);
 	return find_image(&reference, name, template, err);

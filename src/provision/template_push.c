@@ -97,7 +97,8 @@ static int begin(struct sending *sending, const char *name,
 	if (!sending->template.image)
 		return error_set(err, 0,
 				 "template %s was not made from an image, and "
-				 "has no layers",
+				 "has no layers (`bawn save SANDBOX TAG` makes "
+				 "one that has)",
 				 name);
 	if (blob_store_open(&sending->blobs, BLOB_STORE_SHARED, err) < 0 ||
 	    check_blobs(sending, err) < 0)
@@ -186,12 +187,13 @@ int template_push(const char *name, const struct progress *progress,
 	AUTO_CLOSE int input = -1;
 	int result;
 
-	if (reference_parse(name, &reference, err) < 0)
+	/* digits find a template, but say nothing of where it should go */
+	if (!template_is_id(name) && reference_parse(name, &reference, err) < 0)
 		return -1;
-	if (reference.digest[0])
+	if (template_is_id(name) || reference.digest[0])
 		return error_set(err, 0,
-				 "%s: what is pushed needs a tag, not "
-				 "a digest",
+				 "%s: what is pushed needs a name and a tag, "
+				 "not a digest",
 				 name);
 	result = begin(&sending, name, progress, err);
 	if (result == 0) {

@@ -7,9 +7,7 @@
  */
 #include "ssh/profile.h"
 
-#include <signal.h>
 #include <stddef.h>
-#include <sys/prctl.h>
 #include <unistd.h>
 
 #include "base/error.h"
@@ -17,32 +15,7 @@
 
 static const char *const syscalls[] = {
 	/* both sides; log lines */
-	"read",
-	"write",
-	"writev",
-	/* memory of answers */
-	"brk",
-	"mmap",
-	"munmap",
-	"mremap",
-	"madvise",
-	"mprotect",
-	/* time of a log line, without a vDSO */
-	"clock_gettime",
-	"gettimeofday",
-	"time",
-	/* signals, and the C library's abort() */
-	"rt_sigaction",
-	"rt_sigprocmask",
-	"rt_sigreturn",
-	"getpid",
-	"gettid",
-	/* libc's locks; the end */
-	"futex",
-	"restart_syscall",
-	"exit",
-	"exit_group",
-	NULL,
+	"read", "write", "writev", ISOLATE_EVERY_PROCESS, NULL,
 };
 
 static const struct isolate_argument arguments[] = {
@@ -67,10 +40,5 @@ int profile_enter(uid_t uid, struct error *err)
 			return -1;
 		profile.namespaces = 0;
 	}
-	if (isolate_early(0, err) < 0 || isolate_paths(&profile, err) < 0 ||
-	    isolate_early(ISOLATE_UNDUMPABLE, err) < 0)
-		return -1;
-	/* A changed user made the kernel forget it. */
-	prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0);
-	return isolate_syscalls(&profile, err);
+	return isolate_hidden(&profile, err);
 }

@@ -11,8 +11,7 @@
 #include "base/own.h"
 #include "state/services.h"
 
-static const char *const fields[] = { LOGIN_ACCESS, "refresh_token",
-				      "id_token" };
+static const char *const fields[] = { LOGIN_ACCESS, LOGIN_REFRESH, "id_token" };
 
 static bool is_field(const char *name)
 {
@@ -38,11 +37,10 @@ static bool is_pair(json_t *pair)
 {
 	const char *value, *placeholder;
 
-	/* Of one length: bodies must not change theirs. */
+	/* One that the host renewed may have another length. */
 	return json_unpack_ex(pair, NULL, JSON_STRICT, "{s:s, s:s}", "value",
 			      &value, "placeholder", &placeholder) == 0 &&
 	       is_token(value) && is_token(placeholder) &&
-	       strlen(value) == strlen(placeholder) &&
 	       strcmp(value, placeholder) != 0;
 }
 
@@ -50,15 +48,17 @@ int logins_check(json_t *logins, struct error *err)
 {
 	const char *name, *field;
 	json_t *login, *tokens, *pair;
-	json_int_t set;
+	json_int_t set, expires, refused, all;
 
 	if (!json_is_object(logins) || json_object_size(logins) > SERVICES_MAX)
 		return error_set(err, 0, "logins");
 	json_object_foreach(logins, name, login)
 	{
 		if (service_check_name(name, err) < 0 ||
-		    json_unpack_ex(login, NULL, JSON_STRICT, "{s:I, s:o}",
-				   "set", &set, "tokens", &tokens) < 0 ||
+		    json_unpack_ex(login, NULL, JSON_STRICT,
+				   "{s:I, s:o, s?I, s?I, s?I}", "set", &set,
+				   "tokens", &tokens, "expires", &expires,
+				   "refused", &refused, "all", &all) < 0 ||
 		    !json_is_object(tokens))
 			return error_set(err, 0, "a login");
 		json_object_foreach(tokens, field, pair)
@@ -70,9 +70,25 @@ int logins_check(json_t *logins, struct error *err)
 	return 0;
 }
 
-static json_t *login_of(const json_t *own, const char *service)
+json_t *logins_of(const json_t *store, const char *service)
 {
-	return json_object_get(json_object_get(own, "logins"), service);
+	return json_object_get(json_object_get(store, "logins"), service);
+}
+
+static bool has_token(const json_t *login, const char *field)
+{
+	return json_object_get(json_object_get(login, "tokens"), field) != NULL;
+}
+
+bool login_is_made(const json_t *login)
+{
+	return has_token(login, LOGIN_ACCESS);
+}
+
+bool login_is_renewable(const json_t *login)
+{
+	return has_token(login, LOGIN_REFRESH) &&
+	       !json_object_get(login, "refused");
 }
 
 static json_t *tokens_of(const json_t *login)
@@ -90,25 +106,41 @@ static json_t *tokens_of(const json_t *login)
 	return list;
 }
 
-json_t *logins_for(const json_t *services, const json_t *own, const char *agent)
+static json_t *entry_of(const json_t *service, const json_t *login)
+{
+	const json_t *expires = json_object_get(login, "expires");
+	json_t *renew = json_object_get(service, SERVICE_RENEW);
+	json_t *entry = json_pack("{s:O, s:O, s:o, s:I, s:b}", "name",
+				  json_object_get(service, "name"), "endpoints",
+				  json_object_get(service, SERVICE_ENDPOINTS),
+				  "tokens", tokens_of(login), "expires",
+				  json_integer_value(expires), "refused",
+				  json_object_get(login, "refused") != NULL);
+
+	if (renew)
+		json_object_set(entry, "renew", renew);
+	return entry;
+}
+
+json_t *logins_for(const json_t *services, const json_t *all, const json_t *own,
+		   const char *agent)
 {
 	json_t *list = json_array(), *service;
 	size_t i;
 
 	json_array_foreach(services, i, service)
 	{
-		json_t *endpoints = json_object_get(service, SERVICE_ENDPOINTS);
 		const char *name =
 			json_string_value(json_object_get(service, "name"));
-		json_t *login = login_of(own, name);
+		json_t *login = logins_of(own, name);
 
-		if (!json_array_size(endpoints) ||
+		if (!login_is_made(login) && logins_of(all, name))
+			login = logins_of(all, name);
+		if (!json_array_size(
+			    json_object_get(service, SERVICE_ENDPOINTS)) ||
 		    (!login && !(agent && services_has_agent(service, agent))))
 			continue;
-		json_array_append_new(list,
-				      json_pack("{s:s, s:O, s:o}", "name", name,
-						"endpoints", endpoints,
-						"tokens", tokens_of(login)));
+		json_array_append_new(list, entry_of(service, login));
 	}
 	return list;
 }
@@ -129,7 +161,20 @@ int logins_expect(json_t *own, const char *service)
 	return 1;
 }
 
-int logins_put(json_t *own, const json_t *services, const char *service,
+void logins_expect_for_all(json_t *own, const char *service, int64_t until)
+{
+	logins_expect(own, service);
+	json_object_set_new(logins_of(own, service), "all",
+			    json_integer(until));
+}
+
+bool login_is_for_all(const json_t *login)
+{
+	return json_integer_value(json_object_get(login, "all")) >
+	       (json_int_t)time(NULL);
+}
+
+int logins_put(json_t *store, const json_t *services, const char *service,
 	       const json_t *tokens, struct error *err)
 {
 	const json_t *known = services_find(services, service);
@@ -140,9 +185,12 @@ int logins_put(json_t *own, const json_t *services, const char *service,
 	    !json_array_size(tokens) ||
 	    json_array_size(tokens) > ARRAY_SIZE(fields))
 		return error_set(err, 0, "tokens of no login");
-	logins_expect(own, service);
-	login = login_of(own, service);
+	logins_expect(store, service);
+	login = logins_of(store, service);
 	json_object_set_new(login, "set", json_integer(time(NULL)));
+	json_object_del(login, "expires");
+	json_object_del(login, "refused");
+	json_object_del(login, "all");
 	json_array_foreach(tokens, i, item)
 	{
 		const char *field, *placeholder, *value;
@@ -157,15 +205,35 @@ int logins_put(json_t *own, const json_t *services, const char *service,
 		json_object_set_new(json_object_get(login, "tokens"), field,
 				    pair);
 	}
-	return logins_check(json_object_get(own, "logins"), err);
+	return logins_check(json_object_get(store, "logins"), err);
 }
 
-int logins_remove(json_t *own, const char *service)
+void logins_set_expiry(json_t *store, const char *service, int64_t expires)
 {
-	json_t *logins = json_object_get(own, "logins");
+	json_t *login = logins_of(store, service);
+
+	if (expires > 0)
+		json_object_set_new(login, "expires", json_integer(expires));
+	else
+		json_object_del(login, "expires");
+}
+
+int logins_refuse(json_t *store, const char *service)
+{
+	json_t *login = logins_of(store, service);
+
+	if (!login || json_object_get(login, "refused"))
+		return 0;
+	json_object_set_new(login, "refused", json_integer(time(NULL)));
+	return 1;
+}
+
+int logins_remove(json_t *store, const char *service)
+{
+	json_t *logins = json_object_get(store, "logins");
 	int there = json_object_del(logins, service) == 0;
 
 	if (!json_object_size(logins))
-		json_object_del(own, "logins");
+		json_object_del(store, "logins");
 	return there;
 }

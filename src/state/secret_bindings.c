@@ -110,31 +110,42 @@ static void add(json_t *bindings, const json_t *list, const char *scope,
 	}
 }
 
-/* The guest has placeholders of the login's own, and no variable. */
-static void add_logins(json_t *bindings, const json_t *services,
-		       const json_t *own)
+/* The guest that made it has placeholders of the login's own, and no variable;
+ * one for all sandboxes is told to them as any secret is. */
+static json_t *bind_login(const char *name, const json_t *token, bool for_all,
+			  const json_t *services, const json_t *own)
+{
+	json_t *secret = json_pack("{s:s, s:O}", "name", name, "value",
+				   json_object_get(token, "value"));
+	json_t *binding;
+
+	if (!for_all)
+		json_object_set_new(secret, "variables", json_array());
+	binding = bind(secret, SECRET_BINDINGS_LOGIN, services, own);
+	if (!for_all)
+		json_object_set(binding, "placeholder",
+				json_object_get(token, "placeholder"));
+	json_decref(secret);
+	return binding;
+}
+
+static void add_logins(json_t *bindings, const json_t *store,
+		       const json_t *services, const json_t *own)
 {
 	json_t *login, *binding;
 	const char *name;
 
-	json_object_foreach(json_object_get(own, "logins"), name, login)
+	json_object_foreach(json_object_get(store, "logins"), name, login)
 	{
 		const json_t *token = json_object_get(
 			json_object_get(login, "tokens"), LOGIN_ACCESS);
-		json_t *secret;
 
 		if (!token || secret_bindings_find(bindings, name))
 			continue;
-		secret =
-			json_pack("{s:s, s:O, s:[]}", "name", name, "value",
-				  json_object_get(token, "value"), "variables");
-		binding = bind(secret, SECRET_BINDINGS_LOGIN, services, own);
-		json_object_set(binding, "placeholder",
-				json_object_get(token, "placeholder"));
+		binding = bind_login(name, token, store != own, services, own);
 		if (json_array_size(json_object_get(binding, "hosts")))
 			json_array_append(bindings, binding);
 		json_decref(binding);
-		json_decref(secret);
 	}
 }
 
@@ -146,8 +157,9 @@ json_t *secret_bindings_make(const json_t *services, const json_t *all,
 	add(bindings, session, "session", services, own);
 	add(bindings, json_object_get(own, "secrets"), "sandbox", services,
 	    own);
-	add_logins(bindings, services, own);
+	add_logins(bindings, own, services, own);
 	add(bindings, json_object_get(all, "secrets"), "global", services, own);
+	add_logins(bindings, all, services, own);
 	return bindings;
 }
 
@@ -193,8 +205,10 @@ int secret_bindings_fill(json_t *bindings, const json_t *services, json_t *own)
 	{
 		json_t *text = json_object_get(placeholders, name_of(item));
 
+		/* of a login that was made here */
 		if (strcmp(json_string_value(json_object_get(item, "scope")),
-			   SECRET_BINDINGS_LOGIN) == 0)
+			   SECRET_BINDINGS_LOGIN) == 0 &&
+		    json_is_string(json_object_get(item, "placeholder")))
 			continue;
 		if (!text) {
 			text = new_placeholder(

@@ -12,7 +12,7 @@
  * What a service of that name says is used for what is left out. Placeholders
  * are what a guest gets instead; "repos" are those of the workspace, for
  * secrets that name none; "logins" are in logins.h. Only a sandbox's file has
- * these three.
+ * the first two.
  */
 #pragma once
 

@@ -150,9 +150,45 @@ static int check_headers(json_t *list, struct error *err)
 	return 0;
 }
 
+/* Fields are told as they are: nothing in them needs an escape. */
+static bool is_plain(const char *text)
+{
+	for (const char *p = text; *p; p++) {
+		if (!is_alnum(*p) && !strchr("-._~:", *p))
+			return false;
+	}
+	return *text && strlen(text) <= SERVICE_TEXT_MAX;
+}
+
+static bool has_text(const json_t *list, const char *text);
+
+static int check_renew(json_t *renew, const json_t *endpoints,
+		       struct error *err)
+{
+	const char *endpoint, *type, *name;
+	json_t *fields, *value;
+
+	if (json_unpack_ex(renew, NULL, JSON_STRICT, "{s:s, s:s, s:o}",
+			   "endpoint", &endpoint, "type", &type, "fields",
+			   &fields) < 0 ||
+	    !json_is_object(fields) ||
+	    json_object_size(fields) > SERVICE_LIST_MAX ||
+	    (strcmp(type, "json") != 0 && strcmp(type, "form") != 0))
+		return error_set(err, 0, "renew: endpoint, type and fields");
+	if (!has_text(endpoints, endpoint))
+		return error_set(err, 0, "renew: no token endpoint");
+	json_object_foreach(fields, name, value)
+	{
+		if (!is_plain(name) || !json_is_string(value) ||
+		    !is_plain(json_string_value(value)))
+			return error_set(err, 0, "renew: plain fields");
+	}
+	return 0;
+}
+
 static int check_service(json_t *service, struct error *err)
 {
-	json_t *hosts, *headers, *variables, *placeholder;
+	json_t *hosts, *headers, *variables, *placeholder, *renew = NULL;
 	json_t *lists[7] = { NULL };
 	static const char *const names[] = {
 		"query",  "methods",         "paths",          "repo_paths",
@@ -163,12 +199,13 @@ static int check_service(json_t *service, struct error *err)
 
 	if (json_unpack_ex(service, &why, JSON_STRICT,
 			   "{s:s, s:o, s:o, s:o, s:o, s?o, s?o, s?o, s?o, s?o, "
-			   "s?o, s?o}",
+			   "s?o, s?o, s?o}",
 			   "name", &name, "hosts", &hosts, "headers", &headers,
 			   "variables", &variables, "placeholder", &placeholder,
 			   names[0], &lists[0], names[1], &lists[1], names[2],
 			   &lists[2], names[3], &lists[3], names[4], &lists[4],
-			   names[5], &lists[5], names[6], &lists[6]) < 0)
+			   names[5], &lists[5], names[6], &lists[6],
+			   SERVICE_RENEW, &renew) < 0)
 		return error_set(err, 0, "service: %s", why.text);
 	if (service_check_name(name, err) < 0 ||
 	    service_check_texts(hosts, "hosts", err) < 0 ||
@@ -180,6 +217,8 @@ static int check_service(json_t *service, struct error *err)
 		if (lists[i] && service_check_texts(lists[i], names[i], err))
 			return -1;
 	}
+	if (renew && check_renew(renew, lists[5], err) < 0)
+		return -1;
 	return json_array_size(hosts) ? 0 : error_set(err, 0, "no hosts");
 }
 

@@ -8,14 +8,16 @@
  *   "variables": [of the environment], "placeholder": {"prefix", "length"},
  *   "agents"? (whose key it is), "query"?, "methods"?, "paths"?,
  *   "repo_paths"?, "token_endpoints"?,
- *   "callback_ports"?: [texts]}]}
+ *   "callback_ports"?: [texts],
+ *   "renew"?: {"endpoint", "type": "json" | "form", "fields": {NAME: TEXT}}}]}
  *
  * A format has one %s, or base64(...) with one %s in it. Header, query,
  * methods and paths say where the key may stand; "repo_paths" have an
  * OWNER/NAME for their %s. "token_endpoints" are the HOST/PATH where logins get
- * and renew tokens (logins.h),
- * "callback_ports" where a browser comes back to. Users add files of the same
- * form in services.d of the config folder: a name that is there already is
+ * and renew tokens (logins.h); "renew" is how the host does so itself: at one
+ * of them, with these fields beside grant_type and refresh_token.
+ * "callback_ports" are where a browser comes back to. Users add files of the
+ * same form in services.d of the config folder: a name that is there already is
  * replaced.
  */
 #pragma once
@@ -26,6 +28,7 @@
 
 #define SERVICE_ENDPOINTS "token_endpoints"
 #define SERVICE_CALLBACKS "callback_ports"
+#define SERVICE_RENEW "renew"
 
 struct error;
 

@@ -28,11 +28,12 @@ char *snapshot_encode(const struct snapshot *snapshot)
 {
 	AUTO(json)
 	json_t *root = json_pack(
-		"{s:i, s:s, s:s, s:s, s:s, s:s, s:I, s:I, s:b, s:I, s:I, s:O}",
-		"version", SNAPSHOT_VERSION, "key", snapshot->key, "marker",
-		snapshot->marker, "accel", snapshot->accel, "machine",
-		snapshot->machine, "cpu", snapshot->cpu, "cpus",
-		(json_int_t)snapshot->cpus, "memory_mib",
+		"{s:i, s:s, s:s, s:s, s:s, s:s, s:s, s:I, s:I, s:b, s:I, s:I, "
+		"s:O}",
+		"version", SNAPSHOT_VERSION, "key", snapshot->key, "facts",
+		snapshot->facts, "marker", snapshot->marker, "accel",
+		snapshot->accel, "machine", snapshot->machine, "cpu",
+		snapshot->cpu, "cpus", (json_int_t)snapshot->cpus, "memory_mib",
 		(json_int_t)snapshot->memory_mib, "quiet", snapshot->quiet,
 		"created", (json_int_t)snapshot->created, "next_session",
 		(json_int_t)snapshot->next_session, "sessions",
@@ -107,26 +108,27 @@ static int check_sessions(struct snapshot *snapshot, json_t *sessions)
 
 static int take(json_t *root, struct snapshot *snapshot, json_error_t *why)
 {
-	const char *key, *marker, *accel, *machine, *cpu;
+	const char *key, *marker, *accel, *machine, *cpu, *facts = "";
 	json_int_t cpus, memory_mib, created, next_session;
 	json_t *ram, *state, *disk, *sessions;
 	int version, quiet;
 
 	if (json_unpack_ex(root, why, JSON_STRICT,
-			   "{s:i, s:s, s:s, s:s, s:s, s:s, s:I, s:I, s:b, s:I, "
-			   "s:I, s:o, s:o, s:o, s:o}",
-			   "version", &version, "key", &key, "marker", &marker,
-			   "accel", &accel, "machine", &machine, "cpu", &cpu,
-			   "cpus", &cpus, "memory_mib", &memory_mib, "quiet",
-			   &quiet, "created", &created, "next_session",
-			   &next_session, "sessions", &sessions, "ram", &ram,
-			   "state", &state, "disk", &disk) < 0)
+			   "{s:i, s:s, s?s, s:s, s:s, s:s, s:s, s:I, s:I, s:b, "
+			   "s:I, s:I, s:o, s:o, s:o, s:o}",
+			   "version", &version, "key", &key, "facts", &facts,
+			   "marker", &marker, "accel", &accel, "machine",
+			   &machine, "cpu", &cpu, "cpus", &cpus, "memory_mib",
+			   &memory_mib, "quiet", &quiet, "created", &created,
+			   "next_session", &next_session, "sessions", &sessions,
+			   "ram", &ram, "state", &state, "disk", &disk) < 0)
 		return -1;
 	text_copy(why->text, sizeof(why->text), "a wrong value");
 	snapshot->quiet = quiet;
 	snapshot->created = created;
 	if (version != SNAPSHOT_VERSION || !is_hex(key, 64) ||
 	    !is_hex(marker, 64) || copy_text(snapshot->key, 65, key) < 0 ||
+	    copy_text(snapshot->facts, sizeof(snapshot->facts), facts) < 0 ||
 	    copy_text(snapshot->marker, 65, marker) < 0 ||
 	    copy_text(snapshot->accel, sizeof(snapshot->accel), accel) < 0 ||
 	    copy_text(snapshot->machine, sizeof(snapshot->machine), machine) <
@@ -140,20 +142,39 @@ static int take(json_t *root, struct snapshot *snapshot, json_error_t *why)
 	return check_sessions(snapshot, sessions);
 }
 
+/* Whatever else another format has is not looked at. */
+static int check_version(json_t *root, struct error *err)
+{
+	json_t *version = json_object_get(root, "version");
+	char text[80];
+
+	if (!json_is_integer(version) ||
+	    json_integer_value(version) == SNAPSHOT_VERSION)
+		return 0;
+	text_format(text, sizeof(text), "another format (kept: %lld, here: %d)",
+		    (long long)json_integer_value(version), SNAPSHOT_VERSION);
+	return snapshot_refuse(err, ESTALE, text);
+}
+
 int snapshot_parse(const void *bytes, size_t len, struct snapshot *snapshot,
 		   struct error *err)
 {
 	json_error_t why = { 0 };
 	AUTO(json) json_t *root = NULL;
+	char text[sizeof(why.text) + 32];
 
 	*snapshot = (struct snapshot){ 0 };
 	if (len > SNAPSHOT_BYTES_MAX)
-		return error_set(err, EBADMSG, SNAPSHOT_FILE ": too long");
+		return snapshot_refuse(err, EBADMSG,
+				       SNAPSHOT_FILE " is too long");
 	root = json_loadb(bytes, len, JSON_REJECT_DUPLICATES, &why);
+	if (root && check_version(root, err) < 0)
+		return -1;
 	if (root && take(root, snapshot, &why) == 0)
 		return 0;
 	snapshot_release(snapshot);
-	return error_set(err, EBADMSG, SNAPSHOT_FILE ": %s", why.text);
+	text_format(text, sizeof(text), SNAPSHOT_FILE ": %s", why.text);
+	return snapshot_refuse(err, EBADMSG, text);
 }
 
 void snapshot_release(struct snapshot *snapshot)

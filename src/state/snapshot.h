@@ -9,7 +9,7 @@
  *
  * The key says what the state of the devices depends on. A snapshot with
  * another key is foreign, one whose files are not as noted is damaged; neither
- * is ever loaded.
+ * is ever loaded. The facts say the same for people: lines of "NAME: VALUE".
  */
 #pragma once
 
@@ -27,6 +27,7 @@ struct error;
 #define SNAPSHOT_DISK "disk.qcow2"
 #define SNAPSHOT_BYTES_MAX (256u * 1024)
 #define SNAPSHOT_SESSIONS_MAX 100
+#define SNAPSHOT_FACTS_MAX 1024
 /* In machine/: of a suspended machine; a checkpoint that is being made. */
 #define SNAPSHOT_SUSPENDED "suspended"
 #define SNAPSHOT_MAKING "checkpoint"
@@ -41,6 +42,7 @@ struct snapshot_file {
 struct snapshot {
 	char key[65];    /* 64 hex digits */
 	char marker[65]; /* 64 hex digits: what its channel waits for */
+	char facts[SNAPSHOT_FACTS_MAX]; /* "": of an older version */
 	char accel[8];
 	char machine[64], cpu[128];
 	unsigned cpus, memory_mib;
@@ -60,18 +62,30 @@ int snapshot_parse(const void *bytes, size_t len, struct snapshot *snapshot,
 		   struct error *err);
 void snapshot_release(struct snapshot *snapshot);
 
+/*
+ * What differs first, in the order of here: "another NAME (kept: VALUE, here:
+ * VALUE)", printable. -1: nothing does, or kept says nothing.
+ */
+int snapshot_difference(const char *kept, const char *here, char *text,
+			size_t size);
+
+/* Sets err to this text, which says all, and to this code; returns -1. */
+int snapshot_refuse(struct error *err, int code, const char *text);
+
 /* Size, inode and time of a file as it is now; sum stays. */
 int snapshot_note(int fd, struct snapshot_file *file, struct error *err);
 /*
- * Loads snapshot.json of a folder and compares: the key, the files. One whose
+ * Loads snapshot.json of a folder and compares: the key, the files. facts are
+ * those of this machine, for what is said of another key. A file whose
  * inode or time is another is read through and its sum compared. EBADMSG in
  * err->code: damaged; ESTALE: foreign; ENOENT: there is none.
  */
-int snapshot_load(int folder, const char *key, struct snapshot *snapshot,
-		  struct error *err);
+int snapshot_load(int folder, const char *key, const char *facts,
+		  struct snapshot *snapshot, struct error *err);
 /*
  * Completes the manifest of a checkpoint in a folder that nobody else writes
- * to: files and sums as they are now. All of it is on the disk then.
+ * to: files as they are now, and sums that are not there yet. All of it is on
+ * the disk then.
  */
 int snapshot_complete(int folder, struct error *err);
 /* Sums of a whole file, holes skipped: 16 hex digits, and fast. */

@@ -102,7 +102,10 @@ int snapshot_sum(int fd, char sum[65], struct error *err)
 
 static int damaged(struct error *err, const char *name, const char *how)
 {
-	return error_set(err, EBADMSG, "%s %s", name, how);
+	char text[80];
+
+	text_format(text, sizeof(text), "%s %s", name, how);
+	return snapshot_refuse(err, EBADMSG, text);
 }
 
 static int check_file(int folder, const char *name,
@@ -132,13 +135,21 @@ static int check_file(int folder, const char *name,
 		       : damaged(err, name, "has another content");
 }
 
-static int check(int folder, const char *key, const struct snapshot *snapshot,
-		 struct error *err)
+static int foreign(const struct snapshot *snapshot, const char *facts,
+		   struct error *err)
 {
-	if (key && strcmp(snapshot->key, key) != 0)
-		return error_set(err, ESTALE,
-				 "it was made by another version of QEMU or "
-				 "bawn, or on another host");
+	char text[400];
+
+	if (!facts ||
+	    snapshot_difference(snapshot->facts, facts, text, sizeof(text)) < 0)
+		text_copy(text, sizeof(text),
+			  "it was made by another version of QEMU or bawn, or "
+			  "on another host");
+	return snapshot_refuse(err, ESTALE, text);
+}
+
+static int check(int folder, const struct snapshot *snapshot, struct error *err)
+{
 	if (snapshot->ram.size != (uint64_t)snapshot->memory_mib << 20)
 		return damaged(err, SNAPSHOT_RAM, "has another size");
 	if (check_file(folder, SNAPSHOT_RAM, &snapshot->ram, err) < 0 ||
@@ -147,8 +158,8 @@ static int check(int folder, const char *key, const struct snapshot *snapshot,
 	return 0;
 }
 
-int snapshot_load(int folder, const char *key, struct snapshot *snapshot,
-		  struct error *err)
+int snapshot_load(int folder, const char *key, const char *facts,
+		  struct snapshot *snapshot, struct error *err)
 {
 	AUTO_BUFFER struct buffer text = BUFFER_INIT(SNAPSHOT_BYTES_MAX);
 
@@ -157,7 +168,9 @@ int snapshot_load(int folder, const char *key, struct snapshot *snapshot,
 		return -1;
 	if (snapshot_parse(text.data, text.len, snapshot, err) < 0)
 		return -1;
-	if (check(folder, key, snapshot, err) == 0)
+	if (key && strcmp(snapshot->key, key) != 0)
+		foreign(snapshot, facts, err);
+	else if (check(folder, snapshot, err) == 0)
 		return 0;
 	snapshot_release(snapshot);
 	return -1;
@@ -173,7 +186,7 @@ static int complete_file(int folder, const char *name,
 	if (fd < 0)
 		return error_set(err, errno, "%s", name);
 	if (snapshot_note(fd, file, err) < 0 ||
-	    snapshot_sum(fd, file->sum, err) < 0)
+	    (!file->sum[0] && snapshot_sum(fd, file->sum, err) < 0))
 		return -1;
 	return fsync(fd) < 0 ? error_set(err, errno, "%s", name) : 0;
 }

@@ -224,7 +224,7 @@ static int open_machine(const struct start_spec *spec, struct files *files,
 			      i == 0 ? O_RDWR : O_RDONLY, err) < 0)
 			return -1;
 	}
-	return 0;
+	return open_into(&qemu->spool, spec->spool, O_RDWR, err);
 }
 
 /* Only what is written after the drop; the rest stays root's. */
@@ -264,7 +264,9 @@ int files_open(const struct start_spec *spec, struct files *files,
 			  .shim = -1,
 			  .kvm = -1,
 			  .files_port = -1,
-			  .net_port = -1 },
+			  .net_port = -1,
+			  .slots = -1,
+			  .spool = -1 },
 	};
 	for (unsigned i = 0; i < START_DISKS_MAX; i++)
 		files->qemu.disks[i] = -1;
@@ -295,6 +297,7 @@ void files_close(struct files *files)
 	close_one(&files->qemu.kvm);
 	for (unsigned i = 0; i < START_DISKS_MAX; i++)
 		close_one(&files->qemu.disks[i]);
+	close_one(&files->qemu.spool);
 	close_one(&files->log);
 	close_one(&files->folder);
 	/* Last: whoever waits for it finds everything else done. */

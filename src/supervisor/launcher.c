@@ -20,6 +20,7 @@
 #include "base/own.h"
 #include "base/text.h"
 #include "ipc/start_spec.h"
+#include "proto/slots.h"
 #include "state/paths.h"
 
 enum {
@@ -27,6 +28,7 @@ enum {
 	LAUNCH_FD_PORT,
 	LAUNCH_FD_MESSAGE,
 	LAUNCH_FD_NET_PORT,
+	LAUNCH_FD_SLOTS,
 };
 
 static void on_event(struct source *source, uint32_t events);
@@ -40,6 +42,29 @@ static int pair(int *one, int *other, struct error *err)
 	*one = ends[0];
 	*other = ends[1];
 	return 0;
+}
+
+/* Sealed: whoever has it cannot shorten it under the others. */
+static int make_slots(struct error *err)
+{
+	AUTO_CLOSE int fd =
+		memfd_create("slots", MFD_CLOEXEC | MFD_ALLOW_SEALING);
+
+	if (fd < 0 || ftruncate(fd, SLOTS_BYTES) < 0 ||
+	    fcntl(fd, F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL) <
+		    0)
+		return error_set(err, errno, "slots");
+	return TAKE_FD(fd);
+}
+
+static int open_for_reading(int memory, struct error *err)
+{
+	char path[32];
+	int fd;
+
+	text_format(path, sizeof(path), "/proc/self/fd/%d", memory);
+	fd = open(path, O_RDONLY | O_CLOEXEC);
+	return fd < 0 ? error_set(err, errno, "slots") : fd;
 }
 
 static char *message_text(const struct start_spec *spec)
@@ -84,7 +109,8 @@ static int spawn(struct launcher *launcher, const struct start_spec *spec,
 				  { -1, LAUNCH_FD_CHANNEL },
 				  { ports[LAUNCHER_FILES], LAUNCH_FD_PORT },
 				  { message, LAUNCH_FD_MESSAGE },
-				  { ports[LAUNCHER_NET], LAUNCH_FD_NET_PORT } };
+				  { ports[LAUNCHER_NET], LAUNCH_FD_NET_PORT },
+				  { launcher->slots, LAUNCH_FD_SLOTS } };
 	struct child_spec child_spec = { .path = path,
 					 .argv = argv,
 					 .fds = fds,
@@ -120,7 +146,14 @@ int launcher_open(struct launcher *launcher, const struct start_spec *spec,
 {
 	*launcher = (struct launcher){ .channel = -1,
 				       .ports = { -1, -1 },
-				       .qemu_ports = { -1, -1 } };
+				       .qemu_ports = { -1, -1 },
+				       .slots = make_slots(err),
+				       .qemu_slots = -1 };
+	if (launcher->slots < 0)
+		return -1;
+	launcher->qemu_slots = open_for_reading(launcher->slots, err);
+	if (launcher->qemu_slots < 0)
+		return -1;
 	for (int i = 0; i < LAUNCHER_PORTS; i++) {
 		if (pair(&launcher->ports[i], &launcher->qemu_ports[i], err) <
 		    0)
@@ -138,6 +171,8 @@ void launcher_ports_passed(struct launcher *launcher)
 {
 	/* With a copy here nobody would see QEMU's end. */
 	close_all(launcher->qemu_ports);
+	close_one(&launcher->slots);
+	close_one(&launcher->qemu_slots);
 }
 
 static void take_line(struct launcher *launcher, const char *line, size_t len)
@@ -238,4 +273,6 @@ void launcher_close(struct launcher *launcher)
 	close_one(&launcher->channel);
 	close_all(launcher->ports);
 	close_all(launcher->qemu_ports);
+	close_one(&launcher->slots);
+	close_one(&launcher->qemu_slots);
 }

@@ -34,6 +34,9 @@ struct launcher {
 	int channel;               /* owned; -1: there is none */
 	int ports[LAUNCHER_PORTS]; /* owned: the host's ends, MAKE_WARM only */
 	int qemu_ports[LAUNCHER_PORTS]; /* owned: until QEMU has them; or -1 */
+	/* Owned, until others have them: memory that bawn-net writes and QEMU's
+	 * guest reads. */
+	int slots, qemu_slots;
 
 	/* private */
 	struct source source;

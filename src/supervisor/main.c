@@ -155,6 +155,7 @@ static int lock(struct sandbox *sandbox, struct error *err)
 		.syscalls = profile_syscalls,
 		.syscalls_enosys = profile_syscalls_enosys,
 		.arguments = profile_arguments,
+		.refusals = profile_refusals,
 	};
 
 	if (isolate_syscalls(&profile, err) < 0)
@@ -227,6 +228,7 @@ int main(void)
 		die(&err);
 	files.qemu.files_port = sandbox.launcher.qemu_ports[LAUNCHER_FILES];
 	files.qemu.net_port = sandbox.launcher.qemu_ports[LAUNCHER_NET];
+	files.qemu.slots = sandbox.launcher.qemu_slots;
 	phases_end(&sandbox.phases, "open");
 
 	if (confine_and_spawn(&sandbox, &err) < 0 ||

@@ -8,8 +8,14 @@
  */
 #include "supervisor/profile.h"
 
+#include <errno.h>
 #include <fcntl.h>
+#include <sched.h>
 #include <stddef.h>
+#include <sys/ioctl.h>
+#include <sys/resource.h>
+
+#include "supervisor/pagemap_scan.h"
 
 const char *const profile_syscalls[] = {
 	/* the loop */
@@ -48,13 +54,16 @@ const char *const profile_syscalls[] = {
 	"fsync",
 	/* a snapshot: its folder, QEMU's pages, the pages of the old file */
 	"mkdirat",
-	"memfd_create",
 	"fallocate",
 	"process_vm_readv",
 	"pread64",
 	"pwrite64",
 	"fdatasync",
 	"ftruncate",
+	"sync_file_range",
+	/* the thread that copies it (saving_copy.c) */
+	"eventfd2",
+	"rseq",
 	/* is there room on the disk again */
 	"fstatfs",
 	/* markers and entropy for the guest; temporary names */
@@ -93,7 +102,9 @@ const char *const profile_syscalls[] = {
 };
 
 const char *const profile_syscalls_enosys[] = {
-	"rseq", "set_robust_list", "sched_getaffinity", "ioctl", NULL,
+	"set_robust_list",
+	"sched_getaffinity",
+	NULL,
 };
 
 #define INT UINT64_C(0xffffffff)
@@ -110,5 +121,21 @@ const struct isolate_argument profile_arguments[] = {
 	{ "fcntl", 1, INT, F_SETFD },
 	{ "fcntl", 1, INT, F_GETFL },
 	{ "fcntl", 1, INT, F_SETFL },
+	/* a thread, never a process */
+	{ "clone", 0,
+	  CLONE_THREAD | CLONE_NEWUSER | CLONE_NEWPID | CLONE_NEWNET |
+		  CLONE_NEWIPC | CLONE_NEWUTS | CLONE_NEWNS | CLONE_NEWCGROUP,
+	  CLONE_THREAD },
+	/* its priority, nobody else's */
+	{ "setpriority", 0 | ISOLATE_AND, INT, PRIO_PROCESS },
+	{ "setpriority", 1, INT, 0 },
+	/* which pages are QEMU's own */
+	{ "ioctl", 1, INT, PAGEMAP_SCAN_REQUEST },
 	{ NULL, 0, 0, 0 },
+};
+
+/* libc asks whether a stream is a terminal. */
+const struct isolate_refusal profile_refusals[] = {
+	{ { "ioctl", 1, INT, TCGETS }, ENOTTY },
+	{ { NULL, 0, 0, 0 }, 0 },
 };

@@ -12,3 +12,5 @@ extern const char *const profile_syscalls[];
 extern const char *const profile_syscalls_enosys[];
 /* More rules, by one argument each; a NULL system call ends the list. */
 extern const struct isolate_argument profile_arguments[];
+/* Answered with an error; ends in one without a system call. */
+extern const struct isolate_refusal profile_refusals[];

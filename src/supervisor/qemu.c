@@ -66,6 +66,7 @@ static void shim_files(const struct qemu_files *files, char *text, size_t size)
 		int fd, number;
 	} table[] = {
 		{ "ram", files->ram, QEMU_FD_RAM },
+		{ "slots", files->slots, QEMU_FD_SLOTS },
 		{ "kernel", files->kernel, QEMU_FD_KERNEL },
 		{ "initrd", files->initramfs, QEMU_FD_INITRD },
 		{ "kvm", files->kvm, QEMU_FD_KVM },
@@ -91,11 +92,13 @@ static void pass_files(struct fd_list *fds, const struct start_spec *spec,
 	pass(fds, files->kvm, QEMU_FD_KVM);
 	pass(fds, files->files_port, QEMU_FD_FILES);
 	pass(fds, files->net_port, QEMU_FD_NET);
+	pass(fds, files->slots, QEMU_FD_SLOTS);
 	/* What is being made is handed over later, through the monitor. */
 	if (spec->goal == START_RESTORE)
 		pass(fds, files->device_state, QEMU_FD_STATE);
 	for (unsigned i = 0; i < spec->disk_count; i++)
 		pass(fds, files->disks[i], QEMU_FD_DISK + (int)i);
+	pass(fds, files->spool, QEMU_FD_SPOOL);
 }
 
 int qemu_spawn(struct qemu *qemu, const struct start_spec *spec,

@@ -26,12 +26,14 @@ enum qemu_fd {
 	QEMU_FD_CONSOLE, /* serial console */
 	QEMU_FD_FILES,   /* guest port bawn.files */
 	QEMU_FD_NET,     /* guest port bawn.net */
+	QEMU_FD_SLOTS,   /* memory of slots.h */
 	QEMU_FD_RAM,
 	QEMU_FD_STATE, /* device state to load */
 	QEMU_FD_KERNEL,
 	QEMU_FD_INITRD,
 	QEMU_FD_KVM,
 	QEMU_FD_DISK, /* and START_DISKS_MAX - 1 more */
+	QEMU_FD_SPOOL = QEMU_FD_DISK + START_DISKS_MAX,
 };
 
 /*
@@ -49,7 +51,9 @@ struct qemu_files {
 	int shim, kvm;
 	/* QEMU's ends of the guest ports bawn.files and bawn.net */
 	int files_port, net_port;
+	int slots; /* memory that bawn-net writes */
 	int disks[START_DISKS_MAX];
+	int spool;
 };
 
 struct qemu_ops {

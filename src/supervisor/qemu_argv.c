@@ -10,6 +10,7 @@
 
 #include "base/mem.h"
 #include "base/own.h"
+#include "proto/slots.h"
 
 struct args {
 	char **list;
@@ -100,6 +101,13 @@ static void add_channels(struct args *args)
 	option(args, "-chardev", "socket,id=gate,fd=%d", QEMU_FD_NET);
 	option(args, "-device",
 	       "virtserialport,bus=ports.0,nr=3,chardev=gate,name=bawn.net");
+	/* No part of a state: who restores one gets new memory. */
+	option(args, "-object",
+	       "memory-backend-file,id=slots,size=%u,mem-path=/bawn/slots,"
+	       "share=on,readonly=on,merge=off,dump=off",
+	       SLOTS_BYTES);
+	option(args, "-device",
+	       "ivshmem-plain,memdev=slots,master=on,addr=06.0");
 	option(args, "-device", "virtio-rng-pci,addr=04.0");
 }
 
@@ -133,6 +141,27 @@ static void add_disks(struct args *args, const struct start_spec *spec)
 	       "werror=enospc,rerror=report");
 }
 
+/*
+ * Found by its serial number. A full host disk is the writer's failure: it
+ * says so and ends.
+ */
+static void add_spool(struct args *args)
+{
+	unsigned set = START_DISKS_MAX + 1;
+
+	option(args, "-add-fd", "fd=%d,set=%u", QEMU_FD_SPOOL, set);
+	option(args, "-blockdev",
+	       "driver=file,node-name=spool-file,filename=/dev/fdset/%u,"
+	       "auto-read-only=off,locking=off",
+	       set);
+	option(args, "-blockdev",
+	       "driver=raw,node-name=spool,file=spool-file,"
+	       "auto-read-only=off");
+	option(args, "-device",
+	       "virtio-blk-pci,drive=spool,addr=07.0,serial=bawn.spool,"
+	       "werror=report,rerror=report");
+}
+
 char **qemu_argv(const struct start_spec *spec)
 {
 	struct args args = { 0 };
@@ -142,6 +171,8 @@ char **qemu_argv(const struct start_spec *spec)
 	add_memory(&args, spec);
 	add_channels(&args);
 	add_disks(&args, spec);
+	if (spec->spool)
+		add_spool(&args);
 	if (spec->goal == START_RESTORE) {
 		/* A device state alone says neither what machine it is of nor
 		 * that it was stopped (start.c). */

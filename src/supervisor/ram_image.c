@@ -6,6 +6,9 @@
  * are read by process_vm_readv(). Both are allowed to a parent whose Landlock
  * domain is above QEMU's and who owns its user namespace, also where Yama
  * restricts ptrace to descendants.
+ *
+ * Pages of nothing but zeros are not written: the new file begins as a hole.
+ * What is written is summed up on its way, so that nobody reads it again.
  */
 #include "supervisor/ram_image.h"
 
@@ -13,6 +16,7 @@
 #include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/uio.h>
 #include <unistd.h>
 
@@ -22,42 +26,24 @@
 #include "base/mem.h"
 #include "base/own.h"
 #include "base/text.h"
+#include "state/snapshot.h"
+#include "supervisor/ram_scan.h"
 
-#define PAGE 4096ull
-#define PIECE_PAGES 256ull /* that are copied at once */
+#define PIECE_BYTES (RAM_SCAN_PAGES * RAM_PAGE) /* that are copied at once */
 #define MAPS_BYTES_MAX (4u << 20)
-
-#define PAGEMAP_PRESENT (UINT64_C(1) << 63)
-#define PAGEMAP_SWAPPED (UINT64_C(1) << 62)
-#define PAGEMAP_FILE (UINT64_C(1) << 61)
-
-/* Pages of one piece that follow each other, in QEMU and in the file. */
-struct run {
-	uint64_t page, count;
-};
-
-struct piece {
-	struct run runs[PIECE_PAGES];
-	struct iovec remote[PIECE_PAGES];
-	size_t count, pages;
-};
-
-static int open_proc(pid_t pid, const char *name, struct error *err)
-{
-	char path[64];
-	int fd;
-
-	text_format(path, sizeof(path), "/proc/%d/%s", (int)pid, name);
-	fd = open(path, O_RDONLY | O_CLOEXEC);
-	return fd < 0 ? error_set(err, errno, "%s", path) : fd;
-}
+#define FLUSH_BYTES (16u << 20)
 
 static int find_map(struct ram_image *image, struct error *err)
 {
 	AUTO_BUFFER struct buffer text = BUFFER_INIT(MAPS_BYTES_MAX);
-	AUTO_CLOSE int fd = open_proc(image->pid, "maps", err);
+	AUTO_CLOSE int fd = -1;
+	char path[64];
 
-	if (fd < 0 || fileio_read_fd(fd, &text, err) < 0)
+	text_format(path, sizeof(path), "/proc/%d/maps", (int)image->pid);
+	fd = open(path, O_RDONLY | O_CLOEXEC);
+	if (fd < 0)
+		return error_set(err, errno, "%s", path);
+	if (fileio_read_fd(fd, &text, err) < 0)
 		return -1;
 	return ram_map_parse((const char *)text.data, text.len, image->bytes,
 			     &image->map, err);
@@ -66,25 +52,26 @@ static int find_map(struct ram_image *image, struct error *err)
 int ram_image_begin(struct ram_image *image, pid_t pid, int base, int out,
 		    uint64_t bytes, struct error *err)
 {
-	*image = (struct ram_image){ .pid = pid,
-				     .base = base,
-				     .out = out,
-				     .memory = -1,
-				     .bytes = bytes };
+	*image = (struct ram_image){
+		.pid = pid, .base = base, .out = out, .bytes = bytes
+	};
 	if (find_map(image, err) < 0)
 		return -1;
 	if (ftruncate(out, (off_t)bytes) < 0)
 		return error_set(err, errno, "memory file");
-	image->taken = xcalloc(1, bytes / PAGE / 8 + 1);
-	image->scratch = xmalloc(PIECE_PAGES * PAGE);
+	image->taken = xcalloc(1, bytes / RAM_PAGE / 8 + 1);
+	image->scratch = xmalloc(PIECE_BYTES);
 	return 0;
 }
 
-int ram_image_through(struct ram_image *image, int memory, struct error *err)
+int ram_image_through_memory(struct ram_image *image, struct error *err)
 {
-	if (ftruncate(memory, (off_t)image->bytes) < 0)
+	void *kept = mmap(NULL, image->bytes, PROT_READ | PROT_WRITE,
+			  MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+
+	if (kept == MAP_FAILED)
 		return error_set(err, errno, "memory for the snapshot");
-	image->memory = memory;
+	image->kept = kept;
 	return 0;
 }
 
@@ -93,108 +80,139 @@ static bool is_taken(const struct ram_image *image, uint64_t page)
 	return image->taken[page / 8] >> page % 8 & 1;
 }
 
-static int write_piece(struct ram_image *image, struct piece *piece,
-		       struct error *err)
+/* The disk is slow enough that it should not wait for the last byte. */
+static void flush_some(struct ram_image *image, uint64_t up_to)
 {
-	struct iovec local = { image->scratch, piece->pages * PAGE };
-	size_t at = 0;
-	ssize_t n;
+	if (up_to < image->flushed)
+		image->flushed = up_to; /* the second part begins */
+	if (up_to - image->flushed < FLUSH_BYTES)
+		return;
+	(void)sync_file_range(image->out, (off_t)image->flushed,
+			      (off_t)(up_to - image->flushed),
+			      SYNC_FILE_RANGE_WRITE);
+	image->flushed = up_to;
+}
 
-	if (!piece->count)
-		return 0;
-	n = process_vm_readv(image->pid, &local, 1, piece->remote, piece->count,
-			     0);
-	if (n != (ssize_t)local.iov_len)
-		return error_set(err, n < 0 ? errno : EFAULT,
-				 "reading the guest's memory");
-	for (size_t i = 0; i < piece->count; i++) {
-		size_t len = piece->runs[i].count * PAGE;
+/* Whole pages to their place. */
+static int write_pages(struct ram_image *image, const unsigned char *bytes,
+		       uint64_t place, uint64_t len, struct error *err)
+{
+	uint64_t begin = 0; /* of what is not zero and not written yet */
 
-		if (fileio_pwrite_all(
-			    image->memory >= 0 ? image->memory : image->out,
-			    image->scratch + at, len,
-			    (off_t)(piece->runs[i].page * PAGE), err) < 0)
+	for (uint64_t at = 0; at < len; at += RAM_PAGE) {
+		uint64_t sum =
+			snapshot_page_sum(bytes + at, (place + at) / RAM_PAGE);
+
+		image->sum += sum;
+		if (sum)
+			continue;
+		if (at > begin &&
+		    fileio_pwrite_all(image->out, bytes + begin, at - begin,
+				      (off_t)(place + begin), err) < 0)
 			return -1;
-		at += len;
+		begin = at + RAM_PAGE;
 	}
-	image->private += at;
-	piece->count = piece->pages = 0;
+	if (begin < len &&
+	    fileio_pwrite_all(image->out, bytes + begin, len - begin,
+			      (off_t)(place + begin), err) < 0)
+		return -1;
 	return 0;
 }
 
-static void add_page(struct ram_image *image, struct piece *piece,
-		     uint64_t page, uint64_t address)
+static void note_taken(struct ram_image *image, uint64_t place, uint64_t len)
 {
-	struct run *last = piece->count ? &piece->runs[piece->count - 1] : NULL;
+	for (uint64_t page = place / RAM_PAGE; page < (place + len) / RAM_PAGE;
+	     page++)
+		image->taken[page / 8] |= (uint8_t)(1 << page % 8);
+}
 
-	image->taken[page / 8] |= (uint8_t)(1 << page % 8);
-	piece->pages++;
-	if (last && last->page + last->count == page) {
-		last->count++;
-		piece->remote[piece->count - 1].iov_len += PAGE;
-		return;
+/* Runs of one part, together one piece at most. */
+static int take_runs(struct ram_image *image, const struct ram_map_part *part,
+		     const struct ram_run *runs, int count, struct error *err)
+{
+	struct iovec local[RAM_SCAN_PAGES], remote[RAM_SCAN_PAGES];
+	uint64_t total = 0, at = 0;
+	ssize_t n;
+
+	for (int i = 0; i < count; i++) {
+		uint64_t place = runs[i].address - part->address + part->offset;
+		size_t len = runs[i].len;
+
+		note_taken(image, place, len);
+		remote[i] = (struct iovec){ (void *)(uintptr_t)runs[i].address,
+					    len };
+		local[i] = (struct iovec){ image->kept ? image->kept + place
+						       : image->scratch + total,
+					   len };
+		total += len;
 	}
-	piece->runs[piece->count] = (struct run){ page, 1 };
-	piece->remote[piece->count++] =
-		(struct iovec){ (void *)(uintptr_t)address, PAGE };
-}
-
-static bool is_own(uint64_t entry)
-{
-	return (entry & PAGEMAP_SWAPPED) ||
-	       ((entry & PAGEMAP_PRESENT) && !(entry & PAGEMAP_FILE));
-}
-
-/* The pages of a part from `at` on; *at moves on. */
-static int take_piece(struct ram_image *image, int pagemap,
-		      const struct ram_map_part *part, uint64_t *at,
-		      struct error *err)
-{
-	static struct piece piece;
-	uint64_t entries[PIECE_PAGES], left = (part->len - *at) / PAGE;
-	size_t count = left < PIECE_PAGES ? left : PIECE_PAGES;
-	off_t place = (off_t)((part->address + *at) / PAGE * 8);
-
-	piece.count = piece.pages = 0;
-	if (pread(pagemap, entries, count * 8, place) != (ssize_t)(count * 8))
-		return error_set(err, errno, "pagemap");
-	for (size_t i = 0; i < count; i++) {
-		if (is_own(entries[i]))
-			add_page(image, &piece, (part->offset + *at) / PAGE + i,
-				 part->address + *at + i * PAGE);
+	n = process_vm_readv(image->pid, local, (size_t)count, remote,
+			     (size_t)count, 0);
+	if (n != (ssize_t)total)
+		return error_set(err, n < 0 ? errno : EFAULT,
+				 "reading the guest's memory");
+	image->private += total;
+	for (int i = 0; i < count && !image->kept; i++) {
+		if (write_pages(image, image->scratch + at,
+				runs[i].address - part->address + part->offset,
+				runs[i].len, err) < 0)
+			return -1;
+		at += runs[i].len;
 	}
-	*at += count * PAGE;
-	return write_piece(image, &piece, err);
+	return 0;
 }
 
-static int take_from(struct ram_image *image, uint64_t *from, uint64_t budget,
+static int take_part(struct ram_image *image, struct ram_scan *scan,
+		     const struct ram_map_part *part, uint64_t *from,
 		     struct error *err)
 {
-	AUTO_CLOSE int pagemap = open_proc(image->pid, "pagemap", err);
+	struct ram_run runs[RAM_SCAN_PAGES];
+	uint64_t at = part->address + (*from - part->offset);
+	int count =
+		ram_scan_next(scan, &at, part->address + part->len, runs, err);
+
+	if (count < 0 ||
+	    (count && take_runs(image, part, runs, count, err) < 0))
+		return -1;
+	*from = at - part->address + part->offset;
+	return 0;
+}
+
+static int take_from(struct ram_image *image, struct ram_scan *scan,
+		     uint64_t *from, uint64_t budget, struct error *err)
+{
 	uint64_t begin = image->private;
 
-	if (pagemap < 0)
-		return -1;
 	for (unsigned i = 0; i < image->map.count; i++) {
 		const struct ram_map_part *part = &image->map.parts[i];
 
 		while (*from >= part->offset &&
 		       *from < part->offset + part->len) {
-			uint64_t at = *from - part->offset;
-
 			if (image->private - begin >= budget)
 				return 1;
-			if (take_piece(image, pagemap, part, &at, err) < 0)
+			if (take_part(image, scan, part, from, err) < 0)
 				return -1;
-			*from = part->offset + at;
 		}
 	}
 	return 0;
 }
 
+static int take_some(struct ram_image *image, uint64_t *from, uint64_t budget,
+		     struct error *err)
+{
+	struct ram_scan scan;
+	int result;
+
+	if (ram_scan_open(&scan, image->pid, err) < 0)
+		return -1;
+	result = take_from(image, &scan, from, budget, err);
+	ram_scan_close(&scan);
+	return result;
+}
+
 int ram_image_ahead(struct ram_image *image, uint64_t budget, struct error *err)
 {
-	return take_from(image, &image->ahead, budget, err);
+	return take_some(image, &image->ahead, budget, err);
 }
 
 int ram_image_take(struct ram_image *image, struct error *err)
@@ -202,27 +220,24 @@ int ram_image_take(struct ram_image *image, struct error *err)
 	uint64_t from = 0;
 
 	image->private = 0;
-	memset(image->taken, 0, image->bytes / PAGE / 8 + 1);
-	return take_from(image, &from, UINT64_MAX, err) < 0 ? -1 : 0;
+	memset(image->taken, 0, image->bytes / RAM_PAGE / 8 + 1);
+	return take_some(image, &from, UINT64_MAX, err) < 0 ? -1 : 0;
 }
 
 static int copy_base(struct ram_image *image, uint64_t from, uint64_t to,
 		     struct error *err)
 {
 	while (from < to) {
-		size_t len = to - from < PIECE_PAGES * PAGE
-				     ? to - from
-				     : PIECE_PAGES * PAGE;
+		size_t len = to - from < PIECE_BYTES ? to - from : PIECE_BYTES;
 		ssize_t n =
 			pread(image->base, image->scratch, len, (off_t)from);
 
-		if (n <= 0)
+		if (n < (ssize_t)len)
 			return error_set(err, n < 0 ? errno : EIO,
 					 "the old memory file");
-		if (fileio_pwrite_all(image->out, image->scratch, (size_t)n,
-				      (off_t)from, err) < 0)
+		if (write_pages(image, image->scratch, from, len, err) < 0)
 			return -1;
-		from += (uint64_t)n;
+		from += len;
 	}
 	return 0;
 }
@@ -231,7 +246,7 @@ static int copy_base(struct ram_image *image, uint64_t from, uint64_t to,
 static int fill(struct ram_image *image, uint64_t from, uint64_t to,
 		struct error *err)
 {
-	uint64_t page = from / PAGE, end = (to + PAGE - 1) / PAGE;
+	uint64_t page = from / RAM_PAGE, end = (to + RAM_PAGE - 1) / RAM_PAGE;
 
 	while (page < end) {
 		uint64_t first;
@@ -241,49 +256,51 @@ static int fill(struct ram_image *image, uint64_t from, uint64_t to,
 		first = page;
 		while (page < end && !is_taken(image, page))
 			page++;
-		if (copy_base(image, first * PAGE, page * PAGE, err) < 0)
+		if (copy_base(image, first * RAM_PAGE, page * RAM_PAGE, err) <
+		    0)
 			return -1;
 	}
 	return 0;
 }
 
-static int move_run(struct ram_image *image, uint64_t page, uint64_t count,
-		    struct error *err)
+/* QEMU's pages of one piece to the disk; *done counts them. */
+static int move_piece(struct ram_image *image, uint64_t *done,
+		      struct error *err)
 {
-	size_t len = count * PAGE;
-	off_t at = (off_t)(page * PAGE);
+	uint64_t page = image->moved, pages = image->bytes / RAM_PAGE;
+	uint64_t end =
+		page + RAM_SCAN_PAGES < pages ? page + RAM_SCAN_PAGES : pages;
+	uint64_t before = *done;
 
-	if (pread(image->memory, image->scratch, len, at) != (ssize_t)len)
-		return error_set(err, EIO, "memory for the snapshot");
-	if (fileio_pwrite_all(image->out, image->scratch, len, at, err) < 0)
-		return -1;
-	/* Not needed twice; where this fails it goes with the file. */
-	fallocate(image->memory, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, at,
-		  (off_t)len);
+	while (page < end) {
+		uint64_t first = page;
+
+		while (page < end && is_taken(image, page))
+			page++;
+		if (page > first &&
+		    write_pages(image, image->kept + first * RAM_PAGE,
+				first * RAM_PAGE, (page - first) * RAM_PAGE,
+				err) < 0)
+			return -1;
+		*done += (page - first) * RAM_PAGE;
+		while (page < end && !is_taken(image, page))
+			page++;
+	}
+	if (*done > before) /* not needed twice */
+		(void)madvise(image->kept + image->moved * RAM_PAGE,
+			      (end - image->moved) * RAM_PAGE, MADV_DONTNEED);
+	image->moved = end;
+	flush_some(image, end * RAM_PAGE);
 	return 0;
 }
 
-/* QEMU's pages from memory to the disk; *done counts them. */
 static int move_on(struct ram_image *image, uint64_t budget, uint64_t *done,
 		   struct error *err)
 {
-	uint64_t pages = image->bytes / PAGE;
-
-	while (image->memory >= 0 && image->moved < pages && *done < budget) {
-		uint64_t count = 0;
-
-		if (!is_taken(image, image->moved)) {
-			image->moved++;
-			continue;
-		}
-		while (count < PIECE_PAGES && image->moved + count < pages &&
-		       is_taken(image, image->moved + count))
-			count++;
-		if (move_run(image, image->moved, count, err) < 0)
+	while (image->kept && image->moved < image->bytes / RAM_PAGE &&
+	       *done < budget)
+		if (move_piece(image, done, err) < 0)
 			return -1;
-		image->moved += count;
-		*done += count * PAGE;
-	}
 	return 0;
 }
 
@@ -304,23 +321,29 @@ int ram_image_more(struct ram_image *image, uint64_t budget, struct error *err)
 		hole = lseek(image->base, data, SEEK_HOLE);
 		if (hole < 0)
 			return error_set(err, errno, "the old memory file");
+		/* Whole pages, and none twice: they are summed up. */
+		data -= data % (off_t)RAM_PAGE;
 		if ((uint64_t)(hole - data) > budget - done)
-			hole = data + (off_t)((budget - done + PAGE - 1) /
-					      PAGE * PAGE);
+			hole = data + (off_t)(budget - done);
+		hole += (off_t)(-(uint64_t)hole % RAM_PAGE);
 		if ((uint64_t)hole > image->bytes)
 			hole = (off_t)image->bytes;
 		if (fill(image, (uint64_t)data, (uint64_t)hole, err) < 0)
 			return -1;
 		done += (uint64_t)(hole - data);
 		image->at = (uint64_t)hole;
+		flush_some(image, image->at);
 	}
 	return image->at < image->bytes;
 }
 
 void ram_image_release(struct ram_image *image)
 {
+	if (image->kept)
+		munmap(image->kept, image->bytes);
 	free(image->taken);
 	free(image->scratch);
+	image->kept = NULL;
 	image->taken = NULL;
 	image->scratch = NULL;
 }

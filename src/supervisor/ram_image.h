@@ -20,28 +20,32 @@ struct error;
 struct ram_image {
 	uint64_t bytes;   /* of the whole memory */
 	uint64_t private; /* of pages that QEMU had for itself */
+	uint64_t sum;     /* of what was written to the new file */
 
 	/* private */
 	pid_t pid;
-	int memory;     /* borrowed: where QEMU's pages go first; -1: out */
-	uint64_t moved; /* of those: how far they went on to out */
-	int base, out;  /* borrowed: the RAM file; the new one, empty */
+	unsigned char *kept; /* owned: QEMU's pages, each at its place; NULL:
+				they go to the file at once */
+	uint64_t moved;      /* of those: how far they went on to out */
+	int base, out;       /* borrowed: the RAM file; the new one, empty */
 	struct ram_map map;
-	uint8_t *taken;         /* a bit for each page */
-	unsigned char *scratch; /* one piece of memory */
+	uint8_t *taken;         /* owned: a bit for each page */
+	unsigned char *scratch; /* owned: one piece of memory */
 	uint64_t ahead;         /* how far ram_image_ahead() came */
 	uint64_t at;            /* of the second part */
+	uint64_t flushed;       /* how far the disk was told to begin */
 };
 
 /* The machine may still run. */
 int ram_image_begin(struct ram_image *image, pid_t pid, int base, int out,
 		    uint64_t bytes, struct error *err);
-/* QEMU's pages lie in this memory file until ram_image_more() writes them. */
-int ram_image_through(struct ram_image *image, int memory, struct error *err);
+/* QEMU's pages lie in memory until ram_image_more() writes them: a file on a
+ * disk that is busy takes them as slowly as the disk does. */
+int ram_image_through_memory(struct ram_image *image, struct error *err);
 /*
  * While the machine still runs: about budget bytes of what ram_image_take()
- * will copy once more, into pages that the new file has by then. That is less
- * than half the work. 1: call again, 0: all was passed.
+ * will copy once more, into memory that is there by then. That is less than
+ * half the work. 1: call again, 0: all was passed.
  */
 int ram_image_ahead(struct ram_image *image, uint64_t budget,
 		    struct error *err);

@@ -8,7 +8,6 @@
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/mman.h>
 #include <sys/random.h>
 #include <time.h>
 
@@ -27,10 +26,8 @@ enum {
 	PREPARE_MS = 20000, /* an emulated guest under load is slow */
 	FREEZE_MS = 5000,
 	POWER_OFF_MS = 10000,
-	TURN_BYTES = 8 << 20,
 };
 
-static void next_turn(struct timer *timer);
 static void on_timer(struct timer *timer);
 
 static double now_ms(void)
@@ -46,11 +43,10 @@ void saving_init(struct sandbox *sandbox)
 	sandbox->saving = (struct saving){
 		.folder = -1,
 		.ram = -1,
-		.memory = -1,
 		.state = -1,
 		.disk = -1,
 		.timer = { .name = "snapshot deadline", .on_fire = on_timer },
-		.turn = { .name = "snapshot copy", .on_fire = next_turn },
+		.copy = SAVING_COPY_INIT,
 	};
 }
 
@@ -59,7 +55,7 @@ void saving_release(struct sandbox *sandbox)
 	struct saving *saving = &sandbox->saving;
 
 	timer_stop(&saving->timer);
-	timer_stop(&saving->turn);
+	saving_copy_stop(&saving->copy);
 	ram_image_release(&saving->image);
 	saving_close_files(sandbox);
 }
@@ -102,7 +98,7 @@ void saving_fail(struct sandbox *sandbox, const char *fmt, ...)
 	va_end(args);
 	log_warn("snapshot: %s", text);
 	timer_stop(&saving->timer);
-	timer_stop(&saving->turn);
+	saving_copy_stop(&saving->copy);
 	if (saving->step > SAVING_AHEAD && saving->step < SAVING_REST &&
 	    sandbox->life == SANDBOX_RUNNING)
 		go_on(sandbox);
@@ -150,18 +146,6 @@ static int send_prepare(struct sandbox *sandbox, struct error *err)
 	return 0;
 }
 
-/*
- * A file on a disk that is busy takes pages as slowly as the disk does, and the
- * machine would stand as long.
- */
-static int use_memory(struct saving *saving, struct error *err)
-{
-	saving->memory = memfd_create("checkpoint", MFD_CLOEXEC);
-	if (saving->memory < 0)
-		return error_set(err, errno, "memory for the checkpoint");
-	return ram_image_through(&saving->image, saving->memory, err);
-}
-
 static int begin_memory(struct sandbox *sandbox, struct error *err)
 {
 	struct saving *saving = &sandbox->saving;
@@ -174,7 +158,59 @@ static int begin_memory(struct sandbox *sandbox, struct error *err)
 			    sandbox->files->qemu.ram, saving->ram,
 			    (uint64_t)sandbox->spec->memory_mib << 20, err) < 0)
 		return -1;
-	return saving->kind == SAVING_SUSPEND ? 0 : use_memory(saving, err);
+	return saving->kind == SAVING_SUSPEND
+		       ? 0
+		       : ram_image_through_memory(&saving->image, err);
+}
+
+static int prepare(struct sandbox *sandbox, struct error *err)
+{
+	if (send_prepare(sandbox, err) < 0)
+		return -1;
+	sandbox->saving.step = SAVING_PREPARE;
+	timer_start(sandbox->loop, &sandbox->saving.timer, PREPARE_MS);
+	/* The guest takes a while; QEMU can open the file meanwhile. */
+	if (sandbox->saving.kind != SAVING_SUSPEND)
+		saving_disk_open(sandbox);
+	return 0;
+}
+
+static void on_copied_ahead(void *ctx, const struct error *failure)
+{
+	struct sandbox *sandbox = ctx;
+	struct error err;
+
+	if (failure)
+		saving_fail(sandbox, "%s", failure->text);
+	else if (sandbox->saving.step == SAVING_AHEAD &&
+		 prepare(sandbox, &err) < 0)
+		saving_fail(sandbox, "%s", err.text);
+}
+
+static int copy_ahead(struct sandbox *sandbox, struct error *err)
+{
+	struct saving *saving = &sandbox->saving;
+
+	saving->copy.part = ram_image_ahead;
+	saving->copy.image = &saving->image;
+	saving->copy.on_end = on_copied_ahead;
+	saving->copy.ctx = sandbox;
+	return saving_copy_start(&saving->copy, sandbox->loop, err);
+}
+
+/* Where how long the machine stands does not matter, as much is copied ahead as
+ * the guest leaves time for. */
+static int begin(struct sandbox *sandbox, struct error *err)
+{
+	enum saving_kind kind = sandbox->saving.kind;
+
+	if ((kind == SAVING_CHECKPOINT || kind == SAVING_CHECKPOINT_AT_ONCE) &&
+	    copy_ahead(sandbox, err) < 0)
+		return -1;
+	if (kind != SAVING_CHECKPOINT)
+		return prepare(sandbox, err);
+	sandbox->saving.step = SAVING_AHEAD;
+	return 0;
 }
 
 int saving_begin(struct sandbox *sandbox, enum saving_kind kind,
@@ -190,38 +226,13 @@ int saving_begin(struct sandbox *sandbox, enum saving_kind kind,
 	saving_init(sandbox);
 	saving->kind = kind;
 	if (saving_open_files(sandbox, err) < 0 ||
-	    begin_memory(sandbox, err) < 0 ||
-	    (kind != SAVING_CHECKPOINT && send_prepare(sandbox, err) < 0)) {
+	    begin_memory(sandbox, err) < 0 || begin(sandbox, err) < 0) {
+		saving_copy_stop(&saving->copy);
 		saving_remove_files(sandbox);
 		ram_image_release(&saving->image);
 		return -1;
 	}
-	if (kind != SAVING_CHECKPOINT) {
-		saving->step = SAVING_PREPARE;
-		timer_start(sandbox->loop, &saving->timer, PREPARE_MS);
-	} else {
-		saving->step = SAVING_AHEAD;
-		timer_start(sandbox->loop, &saving->turn, 0);
-	}
 	return 0;
-}
-
-static void copy_ahead(struct sandbox *sandbox)
-{
-	struct saving *saving = &sandbox->saving;
-	struct error err;
-	int more = ram_image_ahead(&saving->image, TURN_BYTES, &err);
-
-	if (more > 0) {
-		timer_start(sandbox->loop, &saving->turn, 0);
-		return;
-	}
-	if (more < 0 || send_prepare(sandbox, &err) < 0) {
-		saving_fail(sandbox, "%s", err.text);
-		return;
-	}
-	saving->step = SAVING_PREPARE;
-	timer_start(sandbox->loop, &saving->timer, PREPARE_MS);
 }
 
 void saving_or_power_off(struct sandbox *sandbox)
@@ -297,69 +308,6 @@ void saving_disk_begun(struct sandbox *sandbox)
 		resume_checkpoint(sandbox);
 }
 
-static void on_devices_written(void *ctx, const struct qmp_reply *reply)
-{
-	struct sandbox *sandbox = ctx;
-	struct saving *saving = &sandbox->saving;
-	struct error err;
-
-	if (saving->step != SAVING_MACHINE)
-		return;
-	must_succeed(ctx, reply);
-	if (!reply || reply->kind == QMP_ERROR)
-		return;
-	if (ram_image_take(&saving->image, &err) < 0) {
-		saving_fail(sandbox, "%s", err.text);
-		return;
-	}
-	qmp_send(&sandbox->qmp, "remove-fd",
-		 json_pack("{s:i}", "fdset-id", QMP_SET_STATE), NULL, NULL);
-	if (saving->kind != SAVING_SUSPEND)
-		resume_checkpoint(sandbox);
-	timer_start(sandbox->loop, &saving->turn, 0);
-}
-
-static void save_machine(struct sandbox *sandbox)
-{
-	struct saving *saving = &sandbox->saving;
-	struct error err;
-
-	saving->step = SAVING_MACHINE;
-	saving->stopped = true;
-	ask(sandbox, "stop", NULL, must_succeed);
-	if (saving->kind != SAVING_SUSPEND)
-		saving_disk_begin(sandbox);
-	if (qmp_send_fd(&sandbox->qmp, QMP_SET_STATE, saving->state,
-			must_succeed, &err) < 0) {
-		saving_fail(sandbox, "%s", err.text);
-		return;
-	}
-	ask(sandbox, "xen-save-devices-state",
-	    json_pack("{s:s, s:b}", "filename",
-		      "/dev/fdset/" QMP_SET_STATE_TEXT, "live", 0),
-	    on_devices_written);
-}
-
-/* QEMU has looked at its sockets since the helpers stand. */
-static void on_settled(void *ctx, const struct qmp_reply *reply)
-{
-	struct sandbox *sandbox = ctx;
-
-	if (sandbox->saving.step == SAVING_SETTLE && reply)
-		save_machine(sandbox);
-}
-
-void saving_on_frozen(struct sandbox *sandbox)
-{
-	struct saving *saving = &sandbox->saving;
-
-	if (saving->step != SAVING_FREEZE)
-		return;
-	timer_stop(&saving->timer);
-	saving->step = SAVING_SETTLE;
-	ask(sandbox, "query-status", NULL, on_settled);
-}
-
 static void finish_checkpoint(struct sandbox *sandbox)
 {
 	struct saving *saving = &sandbox->saving;
@@ -402,31 +350,99 @@ void saving_disk_done(struct sandbox *sandbox)
 	finish_checkpoint(sandbox);
 }
 
-static void next_turn(struct timer *timer)
+static void on_copied(void *ctx, const struct error *failure)
 {
-	struct sandbox *sandbox =
-		CONTAINER_OF(timer, struct sandbox, saving.turn);
+	struct sandbox *sandbox = ctx;
 	struct saving *saving = &sandbox->saving;
-	struct error err;
-	int more;
 
-	if (saving->step == SAVING_AHEAD) {
-		copy_ahead(sandbox);
+	if (failure) {
+		saving_fail(sandbox, "%s", failure->text);
 		return;
 	}
-	more = ram_image_more(&saving->image, TURN_BYTES, &err);
+	saving->ram_done = true;
+	if (saving->kind != SAVING_SUSPEND)
+		finish_checkpoint(sandbox);
+	else
+		finish_suspend(sandbox);
+}
 
-	if (more < 0) {
+static void copy_rest(struct sandbox *sandbox)
+{
+	struct saving *saving = &sandbox->saving;
+	struct error err;
+
+	saving->copy.part = ram_image_more;
+	saving->copy.image = &saving->image;
+	saving->copy.on_end = on_copied;
+	saving->copy.ctx = sandbox;
+	saving->copy.beside = saving->kind == SAVING_CHECKPOINT_AT_ONCE;
+	if (saving_copy_start(&saving->copy, sandbox->loop, &err) < 0)
 		saving_fail(sandbox, "%s", err.text);
-	} else if (more > 0) {
-		timer_start(sandbox->loop, timer, 0);
-	} else {
-		saving->ram_done = true;
-		if (saving->kind != SAVING_SUSPEND)
-			finish_checkpoint(sandbox);
-		else
-			finish_suspend(sandbox);
+}
+
+static void on_devices_written(void *ctx, const struct qmp_reply *reply)
+{
+	struct sandbox *sandbox = ctx;
+	struct saving *saving = &sandbox->saving;
+	struct error err;
+
+	if (saving->step != SAVING_MACHINE)
+		return;
+	must_succeed(ctx, reply);
+	if (!reply || reply->kind == QMP_ERROR)
+		return;
+	saving_copy_stop(&saving->copy);
+	if (ram_image_take(&saving->image, &err) < 0) {
+		saving_fail(sandbox, "%s", err.text);
+		return;
 	}
+	qmp_send(&sandbox->qmp, "remove-fd",
+		 json_pack("{s:i}", "fdset-id", QMP_SET_STATE), NULL, NULL);
+	if (saving->kind != SAVING_SUSPEND)
+		resume_checkpoint(sandbox);
+	copy_rest(sandbox);
+}
+
+static void save_machine(struct sandbox *sandbox)
+{
+	struct saving *saving = &sandbox->saving;
+	struct error err;
+
+	saving->step = SAVING_MACHINE;
+	saving->stopped = true;
+	ask(sandbox, "stop", NULL, must_succeed);
+	if (qmp_send_fd(&sandbox->qmp, QMP_SET_STATE, saving->state,
+			must_succeed, &err) < 0) {
+		saving_fail(sandbox, "%s", err.text);
+		return;
+	}
+	ask(sandbox, "xen-save-devices-state",
+	    json_pack("{s:s, s:b}", "filename",
+		      "/dev/fdset/" QMP_SET_STATE_TEXT, "live", 0),
+	    on_devices_written);
+	/* After them: they wait for every block that is under way. */
+	if (saving->step == SAVING_MACHINE && saving->kind != SAVING_SUSPEND)
+		saving_disk_begin(sandbox);
+}
+
+/* QEMU has looked at its sockets since the helpers stand. */
+static void on_settled(void *ctx, const struct qmp_reply *reply)
+{
+	struct sandbox *sandbox = ctx;
+
+	if (sandbox->saving.step == SAVING_SETTLE && reply)
+		save_machine(sandbox);
+}
+
+void saving_on_frozen(struct sandbox *sandbox)
+{
+	struct saving *saving = &sandbox->saving;
+
+	if (saving->step != SAVING_FREEZE)
+		return;
+	timer_stop(&saving->timer);
+	saving->step = SAVING_SETTLE;
+	ask(sandbox, "query-status", NULL, on_settled);
 }
 
 bool saving_on_gone(struct sandbox *sandbox)
@@ -438,7 +454,7 @@ bool saving_on_gone(struct sandbox *sandbox)
 	if (saving->step == SAVING_NOT)
 		return false;
 	timer_stop(&saving->timer);
-	timer_stop(&saving->turn);
+	saving_copy_stop(&saving->copy);
 	if (saving->step == SAVING_QUIT && !sandbox->failed) {
 		kept = saving_write_manifest(sandbox, &err) == 0;
 		if (!kept)

@@ -16,6 +16,7 @@
 
 #include "base/loop.h"
 #include "supervisor/ram_image.h"
+#include "supervisor/saving_copy.h"
 
 struct error;
 struct qmp_reply;
@@ -51,14 +52,13 @@ struct saving {
 
 	/* private */
 	int folder, ram, state, disk; /* owned; -1: none */
-	int memory; /* owned: pages on their way to the disk; -1: none */
 	struct ram_image image;
 	bool stopped;      /* the vCPUs */
 	bool disk_done;    /* the copy of a checkpoint's disk */
 	bool ram_done;     /* … of its memory */
 	bool or_power_off; /* what cannot be saved ends all the same */
 	struct timer timer;
-	struct timer turn; /* goes on with a long copy */
+	struct saving_copy copy;
 	double since_ms, pause_ms;
 };
 

@@ -11,7 +11,9 @@ struct sandbox;
 void saving_fail(struct sandbox *sandbox, const char *fmt, ...)
 	__attribute__((format(printf, 2, 3)));
 
-/* saving_disk.c: a copy of the top layer as it is now, made beside the running
+/* saving_disk.c: QEMU opens the file for the disk; nothing is copied yet. */
+void saving_disk_open(struct sandbox *sandbox);
+/* A copy of the top layer as it is now, made beside the running
  * machine; saving_disk_begun() tells that what is written from then on is not
  * in it, saving_disk_done() follows. Nobody writes meanwhile. */
 void saving_disk_begin(struct sandbox *sandbox);

@@ -80,7 +80,6 @@ void saving_close_files(struct sandbox *sandbox)
 	struct saving *saving = &sandbox->saving;
 
 	close_one(&saving->ram);
-	close_one(&saving->memory);
 	close_one(&saving->state);
 	close_one(&saving->disk);
 	close_one(&saving->folder);
@@ -167,6 +166,8 @@ static void describe(const struct sandbox *sandbox, struct snapshot *snapshot)
 	};
 	text_copy(snapshot->key, sizeof(snapshot->key),
 		  spec->key ? spec->key : "");
+	text_copy(snapshot->facts, sizeof(snapshot->facts),
+		  spec->facts ? spec->facts : "");
 	text_hex(sandbox->marker, sizeof(sandbox->marker), snapshot->marker);
 	text_copy(snapshot->accel, sizeof(snapshot->accel),
 		  spec->accel == START_ACCEL_KVM ? "kvm" : "tcg");
@@ -186,12 +187,11 @@ static int note_files(struct sandbox *sandbox, struct snapshot *snapshot,
 	    snapshot_note(saving->state, &snapshot->state, err) < 0 ||
 	    snapshot_note(disk, &snapshot->disk, err) < 0)
 		return -1;
+	text_format(snapshot->ram.sum, sizeof(snapshot->ram.sum), "%016llx",
+		    (unsigned long long)saving->image.sum);
 	if (saving->kind != SAVING_SUSPEND)
 		return 0;
-	if (snapshot_sum(saving->ram, snapshot->ram.sum, err) < 0 ||
-	    sum_state(saving, snapshot->state.sum, err) < 0)
-		return -1;
-	return 0;
+	return sum_state(saving, snapshot->state.sum, err);
 }
 
 int saving_write_manifest(struct sandbox *sandbox, struct error *err)

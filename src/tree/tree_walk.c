@@ -139,6 +139,14 @@ static int put_zeroes(struct walk *walk, uint64_t len, struct error *err)
 	return 0;
 }
 
+static ssize_t read_some(struct walk *walk, int fd, uint64_t at, size_t len)
+{
+	const struct tree_walk_setup *setup = walk->setup;
+
+	return setup->read ? setup->read(setup->ctx, fd, at, walk->bytes, len)
+			   : read(fd, walk->bytes, len);
+}
+
 /* Exactly size bytes, whatever happens to the file meanwhile. */
 static int put_content(struct walk *walk, int fd, uint64_t size,
 		       struct error *err)
@@ -146,8 +154,8 @@ static int put_content(struct walk *walk, int fd, uint64_t size,
 	uint64_t left = size;
 
 	while (left) {
-		ssize_t got = read(fd, walk->bytes,
-				   left < READ_BYTES ? left : READ_BYTES);
+		ssize_t got = read_some(walk, fd, size - left,
+					left < READ_BYTES ? left : READ_BYTES);
 
 		if (got < 0 && errno == EINTR)
 			continue;

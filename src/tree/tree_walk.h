@@ -6,6 +6,7 @@
 
 #include <stddef.h>
 #include <stdint.h>
+#include <sys/types.h>
 
 struct error;
 
@@ -23,6 +24,10 @@ struct tree_walk_setup {
 	void (*skipped)(void *ctx, const char *path, const char *why);
 	/* Asked about each entry, by its path in the archive; may be NULL. */
 	enum tree_walk_choice (*choose)(void *ctx, const char *path);
+	/* Reads a file's bytes from offset at on, in order, as pread() does;
+	 * may be NULL. */
+	ssize_t (*read)(void *ctx, int fd, uint64_t at, void *bytes,
+			size_t len);
 	void *ctx;
 	unsigned flags;
 };

@@ -46,7 +46,8 @@ enum journal_flag {
 	JOURNAL_DATA = 1 << 0,    /* CHANGE: content too, not only attributes */
 	JOURNAL_CREATED = 1 << 1, /* the inode was made since the mark */
 	JOURNAL_HARD_LINK = 1 << 2, /* CREATE: another name of `file` */
-	JOURNAL_FLAGS = (1 << 3) - 1,
+	JOURNAL_SAVED = 1 << 3, /* CHANGE: the saved file `text` is the inode */
+	JOURNAL_FLAGS = (1 << 4) - 1,
 };
 
 struct journal_file {

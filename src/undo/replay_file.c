@@ -403,14 +403,11 @@ static int open_named(const struct scan *scan,
 	return openat(folder, name, O_PATH | O_NOFOLLOW | O_CLOEXEC);
 }
 
-int file_put_attributes(struct replay *replay, const struct scan *scan,
-			const struct journal_record *record, bool times)
+static int put_attributes(struct replay *replay, int fd,
+			  const struct journal_record *record, bool times)
 {
-	AUTO_CLOSE int fd = open_named(scan, record);
 	char path[32];
 
-	if (fd < 0)
-		return -1;
 	if (!S_ISLNK(record->file.mode)) {
 		proc_path(fd, path);
 		if (set_xattrs(path, record) < 0 ||
@@ -423,9 +420,33 @@ int file_put_attributes(struct replay *replay, const struct scan *scan,
 	return touch_as(replay, fd, NULL);
 }
 
-/* Other names of it keep the same content. */
-static int put_in_place(struct replay *replay, const struct scan *scan,
-			const struct journal_record *record, int fd)
+int file_put_attributes(struct replay *replay, const struct scan *scan,
+			const struct journal_record *record, bool times)
+{
+	AUTO_CLOSE int fd = open_named(scan, record);
+
+	return fd < 0 ? -1 : put_attributes(replay, fd, record, times);
+}
+
+int file_saved_inode(const struct scan *scan,
+		     const struct journal_record *record,
+		     struct journal_file *now)
+{
+	AUTO_CLOSE int fd = -1;
+	uint64_t number;
+
+	/* A number, so that it is a name in this folder. */
+	if (text_to_u64(record->text, 1, UINT32_MAX, &number) < 0)
+		return -1;
+	fd = openat(scan->files, record->text, O_PATH | O_NOFOLLOW | O_CLOEXEC);
+	if (fd < 0 || know(fd, now) < 0 || !S_ISREG(now->mode) ||
+	    !place_same_inode(now, &record->file))
+		return -1;
+	return TAKE_FD(fd);
+}
+
+int file_put_in_place(struct replay *replay, const struct scan *scan,
+		      const struct journal_record *record, int fd)
 {
 	AUTO_CLOSE int to = -1;
 	char path[32];
@@ -436,7 +457,7 @@ static int put_in_place(struct replay *replay, const struct scan *scan,
 	if (to < 0 || touch_as(replay, fd, &record->file) < 0 ||
 	    copy_saved(scan, record, to) < 0)
 		return -1;
-	return file_put_attributes(replay, scan, record, true);
+	return put_attributes(replay, fd, record, true);
 }
 
 int file_put_content(struct replay *replay, const struct scan *scan,
@@ -451,7 +472,7 @@ int file_put_content(struct replay *replay, const struct scan *scan,
 	if (fd >= 0 && fstat(fd, &st) < 0)
 		return -1;
 	if (fd >= 0 && (st.st_nlink > 1 || !*record->path))
-		return put_in_place(replay, scan, record, fd);
+		return file_put_in_place(replay, scan, record, fd);
 	folder = file_parent(scan->roots[record->share], record->path, &name);
 	if (folder < 0 || fstat(folder, &st) < 0 ||
 	    make_copy(replay, scan, record, folder, name, 0) < 0)

@@ -27,6 +27,16 @@ bool file_link_is(int root, const char *path, const char *target);
 int file_bring_back(struct replay *replay, const struct scan *scan,
 		    const struct journal_record *record, int folder,
 		    const char *name);
+/*
+ * The inode of a CHANGE where it lies among the saved files (O_PATH); -1: it is
+ * not there.
+ */
+int file_saved_inode(const struct scan *scan,
+		     const struct journal_record *record,
+		     struct journal_file *now);
+/* Puts a CHANGE back into that inode, and so into all its names. */
+int file_put_in_place(struct replay *replay, const struct scan *scan,
+		      const struct journal_record *record, int fd);
 /* What a CHANGE tells of. */
 int file_put_content(struct replay *replay, const struct scan *scan,
 		     const struct journal_record *record);

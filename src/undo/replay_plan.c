@@ -202,6 +202,8 @@ static void plan_change(struct plan *plan, const struct journal_record *record)
 	bool there = exists(plan, record->share, record->path, &now);
 	bool data = record->flags & JOURNAL_DATA;
 
+	if ((record->flags & JOURNAL_SAVED) && !*record->path)
+		return;
 	if (now.ino && !data &&
 	    (S_ISDIR(now.mode) || !place_same_inode(&now, &record->file)))
 		return;

@@ -244,14 +244,19 @@ static enum step undo_exchange(const struct job *job)
 	return STEP_DONE;
 }
 
+static bool has_times_of(const struct journal_file *now,
+			 const struct journal_file *file)
+{
+	return now->size == file->size && now->mtime_ns == file->mtime_ns;
+}
+
 static enum step put_back(const struct job *job, const struct journal_file *now)
 {
 	bool data = (job->record->flags & JOURNAL_DATA) &&
 		    S_ISREG(job->record->file.mode);
 	bool times = data || !S_ISREG(now->mode) ||
 		     !scan_host_changed(job->replay, job->scan, now) ||
-		     (now->size == job->record->file.size &&
-		      now->mtime_ns == job->record->file.mtime_ns);
+		     has_times_of(now, &job->record->file);
 	int done;
 
 	if (data && !job->replay->force &&
@@ -272,11 +277,38 @@ static enum step put_back(const struct job *job, const struct journal_file *now)
 	return STEP_DONE;
 }
 
+/* A name of it is undone later: all its names must get the content back. */
+static enum step undo_saved_change(const struct job *job, int fd,
+				   const struct journal_file *now)
+{
+	const struct journal_record *record = job->record;
+
+	/* It may have been saved for a change of its mode alone. */
+	if (*record->path && !job->replay->force &&
+	    !has_times_of(now, &record->file) &&
+	    scan_host_changed(job->replay, job->scan, now))
+		return conflict(job, record->path, "was changed on the host");
+	if (file_put_in_place(job->replay, job->scan, record, fd) < 0)
+		return failed(job, record->path, errno);
+	if (*record->path)
+		replay_say(job->replay, job->scan, record->share,
+			   REPLAY_RESTORED, record->path, "");
+	return STEP_DONE;
+}
+
 static enum step undo_change(const struct job *job)
 {
+	AUTO_CLOSE int saved = -1;
 	struct journal_file now;
 	bool data = job->record->flags & JOURNAL_DATA;
 
+	if (job->record->flags & JOURNAL_SAVED) {
+		saved = file_saved_inode(job->scan, job->record, &now);
+		if (saved >= 0)
+			return undo_saved_change(job, saved, &now);
+		if (!*job->record->path)
+			return STEP_DONE;
+	}
 	if (file_stat(job->root, job->record->path, &now) < 0) {
 		if (errno != ENOENT && errno != ENOTDIR)
 			return failed(job, job->record->path, errno);

@@ -6,13 +6,18 @@
 
 #include <string.h>
 
+#include "wire/base64.h"
+
 #define DEPTH_MAX 32
 #define PREFIX_MAX 16
+/* Seconds until the year 33658. */
+#define NUMBER_DIGITS 12
 
 struct reader {
 	const char *at, *end;
 	const char *name; /* that is looked for */
 	struct span value;
+	struct span word; /* it is no text but this, or something longer */
 	unsigned found;
 };
 
@@ -118,14 +123,21 @@ static bool read_member(struct reader *r)
 {
 	struct span name, value;
 	bool plain, wanted;
+	const char *start;
 
 	if (!take_string(r, &name, &plain) || !plain || !take(r, ':'))
 		return false;
 	wanted = span_is(name, r->name);
 	r->found += wanted;
 	skip_blank(r);
-	if (r->at == r->end || *r->at != '"')
-		return skip_value(r);
+	start = r->at;
+	if (r->at == r->end || *r->at != '"') {
+		if (!skip_value(r))
+			return false;
+		if (wanted)
+			r->word = span_over(start, (size_t)(r->at - start));
+		return true;
+	}
 	if (!take_string(r, &value, &plain) || (wanted && !plain))
 		return false;
 	if (wanted)
@@ -175,23 +187,55 @@ static bool read_form(struct reader *r)
 	return true;
 }
 
+static int read_body(enum token_body_kind kind, struct span body,
+		     const char *name, struct reader *r)
+{
+	*r = (struct reader){ .at = body.bytes,
+			      .end = body.bytes + body.len,
+			      .name = name };
+	if (!body.len || body.len > TOKEN_BODY_MAX || kind == TOKEN_BODY_OTHER)
+		return -1;
+	return (kind == TOKEN_BODY_JSON ? read_json(r) : read_form(r)) &&
+			       r->found <= 1
+		       ? 0
+		       : -1;
+}
+
 int token_body_find(enum token_body_kind kind, struct span body,
 		    const char *name, struct span *value)
 {
-	struct reader r = { .at = body.bytes,
-			    .end = body.bytes + body.len,
-			    .name = name };
-	bool good = body.len <= TOKEN_BODY_MAX && kind != TOKEN_BODY_OTHER &&
-		    body.len > 0;
+	struct reader r;
 
 	*value = span_over("", 0);
-	if (!good ||
-	    !(kind == TOKEN_BODY_JSON ? read_json(&r) : read_form(&r)) ||
-	    r.found > 1)
+	if (read_body(kind, body, name, &r) < 0)
 		return -1;
 	if (r.value.len)
 		*value = r.value;
 	return 0;
+}
+
+static int64_t number_of(struct span digits)
+{
+	int64_t number = 0;
+
+	if (digits.len > NUMBER_DIGITS)
+		return 0;
+	for (size_t i = 0; i < digits.len; i++) {
+		if (digits.bytes[i] < '0' || digits.bytes[i] > '9')
+			return 0;
+		number = 10 * number + (digits.bytes[i] - '0');
+	}
+	return number;
+}
+
+int64_t token_body_number(enum token_body_kind kind, struct span body,
+			  const char *name)
+{
+	struct reader r;
+
+	if (read_body(kind, body, name, &r) < 0)
+		return 0;
+	return number_of(r.value.len ? r.value : r.word);
 }
 
 bool token_is_plain(struct span token)
@@ -221,6 +265,28 @@ static size_t signature_of(struct span token)
 		at = i + 1;
 	}
 	return dots == 2 && token.len - at >= TOKEN_HIDDEN_MIN ? at : 0;
+}
+
+int64_t token_expires(struct span token)
+{
+	const char *dot =
+		token.len ? memchr(token.bytes, '.', token.len) : NULL;
+	size_t signature = signature_of(token), len = 0;
+	char text[TOKEN_MAX + 4], plain[TOKEN_MAX + 4];
+	int size;
+
+	if (!signature || token.len > TOKEN_MAX)
+		return 0;
+	/* base64url, without padding */
+	for (const char *p = dot + 1; p < token.bytes + signature - 1; p++)
+		text[len++] = *p == '-' ? '+' : *p == '_' ? '/' : *p;
+	while (len % 4)
+		text[len++] = '=';
+	size = base64_decode(text, len, plain);
+	return size <= 0 ? 0
+			 : token_body_number(TOKEN_BODY_JSON,
+					     span_over(plain, (size_t)size),
+					     "exp");
 }
 
 size_t token_shown(struct span token)

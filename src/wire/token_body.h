@@ -11,6 +11,7 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
 #include "wire/span.h"
 
@@ -32,6 +33,11 @@ enum token_body_kind token_body_kind(struct span content_type);
  */
 int token_body_find(enum token_body_kind kind, struct span body,
 		    const char *name, struct span *value);
+/* The same, of a number without sign and fraction; 0: none, or not known. */
+int64_t token_body_number(enum token_body_kind kind, struct span body,
+			  const char *name);
+/* The second (of the epoch) that a JWT ends at, as it says; 0: not known. */
+int64_t token_expires(struct span token);
 /* Letters, digits, `-`, `.`, `_`, `~`, and not too short or too long. */
 bool token_is_plain(struct span token);
 /*

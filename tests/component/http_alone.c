@@ -124,7 +124,11 @@ static int serve(struct loop *loop, const char *rules)
 {
 	struct config *config = make_config(rules);
 	struct gate_fds fds = {
-		.control = -1, .names = -1, .log = -1, .keys = -1
+		.control = -1,
+		.names = -1,
+		.log = -1,
+		.keys = -1,
+		.slots = -1,
 	};
 	struct source listener;
 	struct error err = { 0 };

@@ -34,10 +34,11 @@ class Make:
         self.world, self.folder = world_, folder
         self.made = []
 
-    def net(self, text="", hello=True, trust=None, **settings):
+    def net(self, text="", hello=True, trust=None, slots=False, **settings):
         settings.setdefault("resolver", HOSTS)
         net = net_world.Net(self.world, self.folder, policy=rules(text), **settings)
         net.trust = trust
+        net.reads_slots = slots
         self.made.append(net.kill)
         return net.start(hello)
 

@@ -7,6 +7,7 @@ and a kernel with nf_tables.
 """
 import contextlib
 import ctypes
+import fcntl
 import os
 import select
 import socket
@@ -39,10 +40,12 @@ ip route add default via 172.30.0.1
 """
 
 
-def place(fd):
-    """The port is descriptor 3 of the relay."""
-    os.dup2(fd, 3, True)
-    os.closerange(4, 100)
+def place(fd, slots):
+    """The port is descriptor 3 of the relay, the memory of the slots 4."""
+    port, slots = fcntl.fcntl(fd, fcntl.F_DUPFD, 100), fcntl.fcntl(slots, fcntl.F_DUPFD, 100)
+    os.dup2(port, 3, True)
+    os.dup2(slots, 4, True)
+    os.closerange(5, 110)
 
 
 class NoRules(Exception):
@@ -99,12 +102,15 @@ class NetMachine:
         ours, theirs = socket.socketpair()
         theirs.setblocking(False)
         self.peer = Peer(ours)
+        slots = os.memfd_create("slots")
+        self.peer.use_slots(slots)
         with open(log, "ab") as file:
             self.relay = subprocess.Popen(
-                self.guest.argv(RELAY), preexec_fn=lambda: place(theirs.fileno()),
+                self.guest.argv(RELAY), preexec_fn=lambda: place(theirs.fileno(), slots),
                 close_fds=False, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=file,
                 env={**os.environ, "ASAN_OPTIONS": "detect_leaks=0"})
         theirs.close()
+        os.close(slots)
         self.pid = self.next_pid()
 
     def next_pid(self):

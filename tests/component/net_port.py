@@ -10,11 +10,12 @@ import socket
 import struct
 import time
 
-MESSAGE, DATA, WINDOW, EOF, CLOSE = 1, 2, 3, 4, 5
+MESSAGE, DATA, WINDOW, EOF, CLOSE, SLOT, FREE = 1, 2, 3, 4, 5, 6, 7
 (HELLO, WELCOME, OPEN, OPEN_SOCKET, CONNECT, OPENED, DNS_QUERY, DNS_ANSWER, FORWARDS,
  SOCKETS) = range(1, 11)
 WINDOW_BYTES = 1 << 20
 DATA_MAX = 32768
+SLOT_BYTES, SLOT_COUNT = 65536, 64
 WAIT_SECONDS = 10
 
 
@@ -119,6 +120,9 @@ class Port:
         self.inbound = []        # streams of CONNECT, with their ports
         self.ended = False
         self.marker = None       # awaited
+        self.slots = None        # the memory of slots.h; None: we read none
+        self.slot_frames = 0     # that came
+        self.give_back = True
 
     # -- out
 
@@ -144,7 +148,7 @@ class Port:
         self.frame(MESSAGE, 0, struct.pack("<H", kind) + payload)
 
     def hello(self, version=1):
-        self.message(HELLO, struct.pack("<II", version, 0))
+        self.message(HELLO, struct.pack("<II", version, 0 if self.slots is None else 1))
         self.pump(lambda: self.welcome, WAIT_SECONDS, "WELCOME")
 
     def new_stream(self):
@@ -235,17 +239,19 @@ class Port:
         self.streams.clear()
         self.welcome = None
         self.raw(echo)
-        self.message(HELLO, struct.pack("<II", 1, 0))
+        self.message(HELLO, struct.pack("<II", 1, 0 if self.slots is None else 1))
         return True
 
     def on_frame(self, kind, number, payload):
         if kind == MESSAGE:
             self.on_message(struct.unpack("<H", payload[:2])[0], payload[2:])
             return
+        if kind == SLOT:
+            payload = self.read_slot(*struct.unpack("<II", payload))
         stream = self.streams.get(number)
         if not stream:
             return
-        if kind == DATA:
+        if kind in (DATA, SLOT):
             stream.received += payload
         elif kind == WINDOW:
             stream.may_send += struct.unpack("<I", payload)[0]
@@ -256,6 +262,14 @@ class Port:
         elif kind == CLOSE:
             stream.code = struct.unpack("<I", payload)[0]
             del self.streams[number]
+
+    def read_slot(self, slot, length):
+        assert slot < SLOT_COUNT and 0 < length <= SLOT_BYTES
+        data = self.slots[slot * SLOT_BYTES:slot * SLOT_BYTES + length]
+        self.slot_frames += 1
+        if self.give_back:
+            self.frame(FREE, 0, struct.pack("<Q", 1 << slot))
+        return data
 
     def on_message(self, kind, payload):
         if kind == WELCOME:

@@ -7,6 +7,7 @@ thread has entered the namespace; what is made in it belongs to it.
 """
 import ctypes
 import json
+import mmap
 import os
 import queue
 import signal
@@ -119,6 +120,7 @@ class Net:
         self.logins = []        # beside them
         self.packets = []
         self.started = False
+        self.reads_slots = False  # as the guest
         self.host_end, self.guest_end = socket.socketpair()
 
     def start(self, hello=True):
@@ -133,9 +135,11 @@ class Net:
         self.keys.settimeout(WAIT_SECONDS)
         if self.secrets is not None:
             self.send_secrets(self.secrets)
-        fds = [self.host_end.fileno(), config, theirs.fileno(), *files, keys_end.fileno()]
+        slots = os.memfd_create("slots")
+        os.ftruncate(slots, net_port.SLOT_BYTES * net_port.SLOT_COUNT)
+        fds = [self.host_end.fileno(), config, theirs.fileno(), *files, keys_end.fileno(), slots]
         moves = " ".join(f"{3 + i}<&{fd}" for i, fd in enumerate(fds))
-        closes = " ".join(f"{fd}<&-" for fd in fds if fd > 8)
+        closes = " ".join(f"{fd}<&-" for fd in fds if fd > 9)
         self.errors = open(f"{self.folder}/errors", "ab")
         words = ["/bin/bash", "-c", f'exec "$0" {moves} {closes}', BINARY]
         if self.trust:
@@ -151,6 +155,9 @@ class Net:
         if not self.started:
             self.port = net_port.Port(self.guest_end)
             self.started = True
+        if self.reads_slots:
+            self.port.slots = mmap.mmap(slots, 0)
+        os.close(slots)
         self.packet("ready")
         if self.secrets is not None:
             assert self.taken() is None

@@ -373,6 +373,39 @@ def test_no_hard_link_leads_to_a_held_file_or_from_one(guarded):
     assert not guarded.on_host(".git/hooks/pre-commit")
 
 
+def test_a_file_that_the_host_also_has_under_a_held_name_is_not_written(place):
+    place.folder(".git/hooks")
+    place.folder("tools")
+    place.put("tools/check", "host", mode=0o755)
+    os.link(place.host("tools/check"), place.host(".git/hooks/pre-commit"))
+    st = os.stat(place.host("tools/check"))
+    guard = {**patterns(), "frozen": [[os.major(st.st_dev), os.minor(st.st_dev), st.st_ino]]}
+    state = os.path.join(place.outside, "state")
+    os.mkdir(state, 0o700)
+    place.own(state)
+    place.before.clear()
+    fd = os.open(state, os.O_RDONLY | os.O_DIRECTORY)
+    files = place.serve(guard=guard, state=fd)
+    tools = files.walk("tools")
+    node = files.lookup("check", tools).node
+    assert files.getattr(node).mode & 0o777 == 0o555
+    refused({errno.EPERM}, files.write, node, b"evil")
+    refused({errno.EPERM}, files.setattr, node, FATTR_MODE, mode=0o777)
+    refused({errno.EPERM}, files.create, "check", tools, flags=os.O_CREAT | os.O_TRUNC)
+    # By the held name it gets a version of its own, as ever; replaced it is another file.
+    hook = files.lookup("pre-commit", files.walk(".git/hooks")).node
+    files.write(hook, b"own!")
+    assert place.get(".git/hooks/pre-commit") == b"host"
+    files.write(files.create("new", tools).node, b"new")
+    files.rename("new", "check", tools, tools)
+    assert place.get("tools/check") == b"new" and place.get(".git/hooks/pre-commit") == b"host"
+    # Its other name is gone: it is a file like any other.
+    os.rename(place.host(".git/hooks/pre-commit"), place.host("tools/check"))
+    files.write(files.lookup("check", tools).node, b"free")
+    assert place.get("tools/check") == b"free"
+    os.close(fd)
+
+
 def test_a_file_that_the_host_moved_is_not_written_by_its_old_name(guarded):
     place = guarded.place
     place.folder(".git/hooks")

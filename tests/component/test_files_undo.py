@@ -30,7 +30,7 @@ EXCHANGE = 2
 
 def tree(folder):
     """Everything that an undo must bring back, byte for byte."""
-    found = {}
+    found, names = {}, {}
     for path, folders, files in os.walk(folder):
         for name in folders + files + ["."]:
             full = os.path.normpath(os.path.join(path, name))
@@ -44,6 +44,10 @@ def tree(folder):
             if not stat.S_ISLNK(st.st_mode):
                 what["xattrs"] = {name: os.getxattr(full, name) for name in os.listxattr(full)
                                   if name.startswith("user.")}
+            if stat.S_ISREG(st.st_mode):
+                # Which other names the file has, not its number.
+                what["names"] = names.setdefault(st.st_ino, set())
+                what["names"].add(os.path.relpath(full, folder))
             found[os.path.relpath(full, folder)] = what
     return found
 
@@ -393,11 +397,26 @@ def test_a_removed_file_that_is_still_written_comes_back_as_it_was(place, box):
     assert after == before
 
 
-class Model:
-    """Random operations, the same ones for the same seed; hard links have their own case."""
+def test_both_names_of_an_open_file_that_is_written_come_back(place, box):
+    place.put("one", "both")
+    os.link(place.host("one"), place.host("two"))
+    before = tree(place.path)
+    files = box.serve()
+    node = files.lookup("one").node
+    files.ok("UNLINK", ROOT, name_of("one"))
+    files.ok("UNLINK", ROOT, name_of("two"))
+    files.write(node, b"written when it had no name")
+    close(files)
+    box.bawn("-y")
+    assert tree(place.path) == before
 
-    def __init__(self, place, files, seed):
+
+class Model:
+    """Random operations, the same ones for the same seed."""
+
+    def __init__(self, place, files, seed, links=False):
         self.place, self.files, self.random = place, files, random.Random(seed)
+        self.links = links
         self.names = [f"n{i}" for i in range(12)]
 
     def folders(self):
@@ -436,6 +455,10 @@ class Model:
             lambda: files.ok("SETXATTR", node(), struct.pack("<II", len(data[:50]), 0)
                              + name_of("user.x") + data[:50]),
         ]
+        if self.links:
+            actions += 4 * [lambda: files.ok("LINK", other, struct.pack("<Q", node())
+                                             + name_of(second))]
+            actions += 3 * [lambda: files.ok("UNLINK", folder, name_of(name))]
         try:
             pick.choice(actions)()
         except OSError:
@@ -446,17 +469,21 @@ class Model:
             self.step()
 
 
-def random_tree(place, seed):
+def random_tree(place, seed, links=False):
     pick = random.Random(seed)
+    known = []
     for folder in ("", "n1/", "n1/n2/", "n3/"):
         os.makedirs(place.host(folder), exist_ok=True)
         for number in pick.sample(range(4, 12), 5):
             path = place.host(f"{folder}n{number}")
             if pick.random() < 0.2:
                 os.symlink("anywhere", path)
+            elif links and known and pick.random() < 0.5:
+                os.link(pick.choice(known), path)
             else:
                 with open(path, "wb") as file:
                     file.write(pick.randbytes(pick.randrange(12000)))
+                known.append(path)
     place.own()
 
 
@@ -475,19 +502,30 @@ def test_random_changes_are_taken_back(place, box, seed):
 
 
 @pytest.mark.parametrize("seed", SEEDS)
+def test_random_changes_of_files_with_many_names_are_taken_back(place, box, seed):
+    random_tree(place, seed, links=True)
+    before = tree(place.path)
+    files = box.serve()
+    Model(place, files, seed, links=True).run(150)
+    close(files)
+    said = box.bawn("-y")
+    assert tree(place.path) == before, said
+
+
+@pytest.mark.parametrize("seed", SEEDS)
 def test_a_process_killed_at_any_moment_loses_nothing(place, box, seed):
-    random_tree(place, seed)
+    random_tree(place, seed, links=seed % 2)
     before = tree(place.path)
     files = box.serve()
     killer = threading.Timer(random.Random(seed).random() * 0.2, files.process.kill)
     killer.start()
     with pytest.raises((ConnectionError, BrokenPipeError)):
-        Model(place, files, seed).run(100000)
+        Model(place, files, seed, links=seed % 2).run(100000)
     files.process.wait()
     box.place.running.clear()
     if seed % 2:
         files = box.serve(again=True)
-        Model(place, files, seed + 1).run(50)
+        Model(place, files, seed + 1, links=seed % 2).run(50)
         close(files)
     said = box.bawn("-y")
     assert tree(place.path) == before, said
@@ -532,10 +570,10 @@ def test_random_changes_are_taken_back_from_there(place, far_box, seed):
 
 @pytest.mark.parametrize("seed", SEEDS[:3])
 def test_an_undo_that_was_killed_is_completed_by_the_next(place, box, seed):
-    random_tree(place, seed)
+    random_tree(place, seed, links=seed % 2)
     before = tree(place.path)
     files = box.serve()
-    Model(place, files, seed).run(200)
+    Model(place, files, seed, links=seed % 2).run(200)
     close(files)
     for delay in (0.004, 0.006, 0.008, 0.010):
         undo = subprocess.Popen([BAWN, "undo", "-y", "box"], stdin=subprocess.DEVNULL,

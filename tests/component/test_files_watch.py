@@ -6,7 +6,7 @@ import struct
 import time
 
 from fuse_client import (AHEAD, DROP, FATTR_MODE, FUSE, INVAL_ENTRY, INVAL_INODE, ROOT,
-                         TICKET, name_of)
+                         TICKET, name_of, share)
 
 
 def entry(parent, name):
@@ -200,3 +200,55 @@ def test_small_files_the_end_and_absent_names_come_unasked(place):
     # Not the large one, and not one that has a name we may not watch.
     assert sent == {inner["b"].node: b"b0"}
     place.check()
+
+
+def overlay(place):
+    return place.serve(shares=[share(place.path, overlay=True)])
+
+
+def test_below_an_overlay_a_name_stays_its_node(place):
+    place.put("file", "old")
+    place.folder("folder")
+    place.put("folder/below", "old")
+    files = overlay(place)
+    file, folder = files.lookup("file").node, files.walk("folder")
+    below = files.lookup("below", folder).node
+    place.put("file.new", "new")
+    os.rename(place.host("file.new"), place.host("file"))
+    files.wait_notice(inode(file, data=True))
+    files.wait_notice(entry(ROOT, b"file"))
+    assert files.read(file) == b"new"  # who has it open goes on with the new one
+    assert files.lookup("file").node == file
+
+    os.unlink(place.host("file"))
+    files.notices.clear()
+    files.wait_notice(entry(ROOT, b"file"))
+    assert struct.unpack_from("<Q", files.ok("LOOKUP", ROOT, name_of("file"))) == (0,)
+    place.put("file", "once more")
+    assert files.lookup("file").node == file and files.read(file) == b"once more"
+
+    os.rename(place.host("folder"), place.host("away"))
+    place.folder("folder")
+    place.put("folder/below", "another")
+    assert files.walk("folder") == folder and files.lookup("below", folder).node == below
+    assert files.read(below) == b"another"
+
+
+def test_below_an_overlay_one_known_file_takes_the_name_of_another(place):
+    place.put("a", "1")
+    place.put("b", "2")
+    place.put("c", "3")
+    os.link(place.host("c"), place.host("d"))
+    files = overlay(place)
+    a, b, c, d = (files.lookup(name).node for name in "abcd")
+    assert c == d
+    os.rename(place.host("b"), place.host("a"))
+    assert files.lookup("a").node == a and files.read(a) == b"2"
+    assert files.call("READ", b, struct.pack("<QQIIQII", 0, 0, 9, 0, 0, 0, 0))[0] == errno.ESTALE
+    os.rename(place.host("c"), place.host("a"))  # two names: a node cannot be both
+    found = files.lookup("a").node
+    assert files.read(found) == b"3" and files.lookup("d").node == found
+    place.put("a.new", "4")
+    os.unlink(place.host("a"))
+    os.mkdir(place.host("a"))
+    assert files.lookup("a").node not in (a, b, c)  # of another type: another node

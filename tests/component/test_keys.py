@@ -11,6 +11,7 @@ import pytest
 BUILD = os.environ.get("BAWN_BUILD", os.path.join(os.path.dirname(__file__), "../../build"))
 BINARY = os.path.join(BUILD, "src/keys/bawn-keys")
 WAIT_SECONDS = 15
+RENEW = {"endpoint": "good.test/token", "type": "form", "fields": {"client_id": "me"}}
 SERVICES = {"services": [{
     "name": "testy", "hosts": ["good.test"],
     "headers": [{"name": "x-key", "format": "%s"}], "variables": ["TESTY_KEY"],
@@ -18,7 +19,7 @@ SERVICES = {"services": [{
     "name": "logy", "hosts": ["good.test"], "agents": ["robot"],
     "headers": [{"name": "authorization", "format": "Bearer %s"}], "variables": ["LOGY"],
     "placeholder": {"prefix": "tk-", "length": 40},
-    "token_endpoints": ["good.test/token"]}]}
+    "token_endpoints": ["good.test/token"], "renew": RENEW}]}
 
 
 def memfd(text):
@@ -36,16 +37,16 @@ def pair():
 
 
 class Keys:
-    def __init__(self, folder, runner=False, agent=""):
+    def __init__(self, folder, runner=False, agent="", scope="0a1b", services=None):
         self.folder = str(folder)
         os.makedirs(f"{self.folder}/secrets", mode=0o700, exist_ok=True)
         with open(f"{self.folder}/services.json", "w", encoding="ascii") as file:
-            json.dump(SERVICES, file)
+            json.dump(services or SERVICES, file)
         self.errors = open(f"{self.folder}/errors", "ab")
         self.control, control = pair()
         self.runner, theirs = pair()
         message = memfd(json.dumps({
-            "store": f"{self.folder}/secrets", "scope": "0a1b",
+            "store": f"{self.folder}/secrets", "scope": scope,
             "services": f"{self.folder}/services.json",
             "services_d": f"{self.folder}/services.d", "agent": agent}))
         fds = [message, control.fileno()] + ([theirs.fileno()] if runner else [])
@@ -79,6 +80,19 @@ class Keys:
         self.net, theirs = pair()
         self.send("net", theirs.fileno())
         theirs.close()
+
+    def ask(self, op, **more):
+        """As bawn-net, about a login."""
+        self.net.send(json.dumps({"op": op, "service": "logy", **more}).encode())
+
+    def may_renew(self):
+        assert json.loads(self.net.recv(65536)) == {"op": "renew", "service": "logy"}
+
+    def hears_nothing(self):
+        self.net.settimeout(0.5)
+        with pytest.raises(TimeoutError):
+            self.net.recv(65536)
+        self.net.settimeout(WAIT_SECONDS)
 
     def listed(self, error=None):
         """The next list that bawn-net gets, which it takes or refuses."""
@@ -219,9 +233,10 @@ def token(field, letter):
     return {"field": field, "value": letter * 40, "placeholder": letter * 4 + "p" * 36}
 
 
-def send_tokens(keys, tokens, service="logy"):
+def send_tokens(keys, tokens, service="logy", **more):
     fd = memfd(json.dumps(tokens))
-    socket.send_fds(keys.net, [json.dumps({"op": "tokens", "service": service}).encode()], [fd])
+    socket.send_fds(keys.net, [json.dumps({"op": "tokens", "service": service,
+                                           **more}).encode()], [fd])
     os.close(fd)
 
 
@@ -229,7 +244,8 @@ def test_tokens_of_a_login_are_kept_and_bound(start, tmp_path):
     keys = ready(start, tmp_path, [], agent="robot")
     keys.use_net()
     assert keys.listed() == {}
-    assert keys.logins == [{"name": "logy", "endpoints": ["good.test/token"], "tokens": []}]
+    assert keys.logins == [{"name": "logy", "endpoints": ["good.test/token"], "tokens": [],
+                            "expires": 0, "refused": False, "renew": RENEW}]
     send_tokens(keys, [token("access_token", "a"), token("refresh_token", "r")])
     one = keys.listed()["logy"]
     assert one["value"] == "a" * 40 and one["placeholder"] == "aaaa" + "p" * 36
@@ -253,7 +269,7 @@ def test_tokens_of_a_login_are_kept_and_bound(start, tmp_path):
 
 @pytest.mark.parametrize("tokens, service", [
     ([], "logy"), ([{"field": "access_token"}], "logy"), ([token("other", "a")], "logy"),
-    ([{**token("access_token", "a"), "value": "a" * 41}], "logy"),
+    ([{**token("access_token", "a"), "value": "a" * 9000}], "logy"),
     ([{**token("access_token", "a"), "value": "a b" * 20}], "logy"),
     ([token("access_token", "a")], "testy"), ([token("access_token", "a")], "none"),
     ({"access_token": "a"}, "logy")])
@@ -264,3 +280,119 @@ def test_what_are_no_tokens_is_not_kept(start, tmp_path, tokens, service):
     send_tokens(keys, tokens, service)
     assert keys.listed() == {} and keys.logins[0]["tokens"] == []
     assert "are lost" in keys.stderr()
+
+
+def with_login(start, tmp_path, scope="0a1b", owner="0a1b"):
+    """Serves a sandbox; the login of `owner` is there, "global": that of all."""
+    os.makedirs(tmp_path / "secrets", mode=0o700, exist_ok=True)
+    path = tmp_path / f"secrets/{owner}.json"
+    if not path.exists():
+        tokens = {one.pop("field"): one for one in (token("access_token", "a"),
+                                                    token("refresh_token", "r"))}
+        path.write_text(json.dumps({"version": 1, "secrets": [], "placeholders": {}, "logins": {
+            "logy": {"set": 1, "expires": 77, "tokens": tokens}}}), encoding="ascii")
+        path.chmod(0o600)
+    if scope != owner:
+        mine = tmp_path / f"secrets/{scope}.json"
+        mine.write_text(json.dumps({"version": 1, "secrets": [],
+                                    "placeholders": {"logy": "tk-" + "L" * 37}}))
+        mine.chmod(0o600)
+    keys = start(scope=scope)
+    keys.packet("ready")
+    keys.use_net()
+    keys.first = keys.listed()
+    return keys
+
+
+def stored(keys, scope):
+    with open(f"{keys.folder}/secrets/{scope}.json", encoding="ascii") as file:
+        return json.load(file).get("logins", {})
+
+
+def values(keys):
+    return {one["field"]: one["value"][0] for one in keys.logins[0]["tokens"]}
+
+
+def test_a_login_is_lent_ends_and_is_refused(start, tmp_path):
+    keys = with_login(start, tmp_path)
+    assert keys.logins[0]["expires"] == 77 and not keys.logins[0]["refused"]
+    keys.ask("renew")
+    keys.may_renew()
+    send_tokens(keys, [token("access_token", "b")], expires=99, renewed=True)
+    keys.listed()
+    assert values(keys) == {"access_token": "b", "refresh_token": "r"}
+    assert keys.logins[0]["expires"] == 99
+    keys.ask("renew")
+    keys.may_renew()
+    keys.ask("renewal", refused=False)
+    keys.ask("renewal", refused=True)
+    keys.listed()
+    assert keys.logins[0]["refused"] and stored(keys, "0a1b")["logy"]["refused"] > 1
+    assert "has to be made again" in keys.stderr()
+    # made again
+    send_tokens(keys, [token("access_token", "c"), token("refresh_token", "s")])
+    keys.listed()
+    assert not keys.logins[0]["refused"] and keys.logins[0]["expires"] == 0
+
+
+def test_one_sandbox_at_a_time_renews_a_login_of_all(start, tmp_path):
+    one = with_login(start, tmp_path, "0a1b", "global")
+    two = with_login(start, tmp_path, "0c2d", "global")
+    # told as any secret is: by a variable, with a placeholder of its own
+    assert one.first["logy"]["placeholder"] == "tk-" + "L" * 37
+    one.ask("renew")
+    one.may_renew()
+    two.ask("renew")
+    two.hears_nothing()
+    send_tokens(one, [token("access_token", "b"), token("refresh_token", "s")],
+                expires=99, renewed=True)
+    one.listed()
+    # the other one has it at once, and then its turn
+    assert two.listed()["logy"]["value"] == "b" * 40
+    assert values(two) == {"access_token": "b", "refresh_token": "s"}
+    two.may_renew()
+    assert stored(one, "global")["logy"]["expires"] == 99 and stored(one, "0a1b") == {}
+
+
+@pytest.mark.parametrize("end", ["bawn-net", "bawn-keys", "word"])
+def test_who_dies_or_gives_up_lets_the_next_one(start, tmp_path, end):
+    one = with_login(start, tmp_path, "0a1b", "global")
+    two = with_login(start, tmp_path, "0c2d", "global")
+    one.ask("renew")
+    one.may_renew()
+    two.ask("renew")
+    if end == "bawn-net":
+        one.net.close()
+    elif end == "bawn-keys":
+        one.process.kill()
+    else:
+        one.ask("renewal", refused=False)
+    two.may_renew()
+
+
+def test_a_guest_logs_nobody_else_in(start, tmp_path):
+    keys = with_login(start, tmp_path, "0a1b", "global")
+    send_tokens(keys, [token("access_token", "e"), token("refresh_token", "e")])
+    assert keys.listed()["logy"]["value"] == "e" * 40
+    assert stored(keys, "global")["logy"]["tokens"]["access_token"]["value"] == "a" * 40
+    assert stored(keys, "0a1b")["logy"]["tokens"]["access_token"]["value"] == "e" * 40
+
+
+@pytest.mark.parametrize("until, theirs", [(1 << 40, True), (9, False)])
+def test_a_login_that_is_waited_for_by_all_is_theirs(start, tmp_path, until, theirs):
+    os.makedirs(tmp_path / "secrets", mode=0o700)
+    path = tmp_path / "secrets/0a1b.json"
+    path.write_text(json.dumps({"version": 1, "secrets": [], "placeholders": {
+        "logy": "tk-" + "L" * 37}, "logins": {"logy": {"set": 1, "tokens": {}, "all": until}}}))
+    path.chmod(0o600)
+    keys = start()
+    keys.packet("ready")
+    keys.use_net()
+    keys.listed()
+    send_tokens(keys, [token("access_token", "a"), token("refresh_token", "r")], expires=99)
+    one = keys.listed()["logy"]
+    assert one["value"] == "a" * 40
+    # nobody stood by any more: it is this sandbox's alone
+    assert os.path.exists(f"{keys.folder}/secrets/global.json") == theirs
+    assert ("logy" in stored(keys, "0a1b")) != theirs
+    assert (one["placeholder"] == "tk-" + "L" * 37) == theirs

@@ -3,6 +3,7 @@
 import json
 import os
 import socket
+import time
 
 import pytest
 
@@ -58,11 +59,25 @@ class Login:
     def ask(self, body, kind=JSON, path="/oauth/token", method="POST"):
         self.stream.send(f"{method} {path} HTTP/1.1\r\n{HEAD.decode()}Content-Type: {kind}\r\n"
                          f"Content-Length: {len(body)}\r\n\r\n{body}".encode())
+        if (method, path) == ("POST", "/oauth/token") and any(
+                one["field"] == "refresh_token" for one in self.net.logins[0]["tokens"]):
+            self.net.keys.send(self.packet("renew")[0])
 
-    def kept(self):
+    def packet(self, op):
+        """In bawn-keys' place: the next packet of that kind; a renewal is over before it."""
+        while True:
+            data, fds, _, _ = socket.recv_fds(self.net.keys, 65536, 1)
+            packet = json.loads(data)
+            if packet["op"] != "renewal":
+                break
+        assert packet["op"] == op and packet["service"] == "testy"
+        return data, fds
+
+    def kept(self, renewed=False):
         """In bawn-keys' place: takes the tokens, and tells the new list."""
-        data, fds, _, _ = socket.recv_fds(self.net.keys, 65536, 1)
-        assert json.loads(data) == {"op": "tokens", "service": "testy"}
+        data, fds = self.packet("tokens")
+        assert json.loads(data)["renewed"] == renewed
+        self.expires = json.loads(data)["expires"]
         with os.fdopen(fds[0], "rb") as file:
             file.seek(0)
             tokens = json.loads(file.read())
@@ -84,6 +99,7 @@ def test_a_guest_gets_placeholders_and_renews_with_them(make):
     login = Login(make, (JSON, first))
     login.ask('{"grant_type":"authorization_code","code":"c"}')
     kept = login.kept()
+    assert abs(login.expires - time.time() - 28800) < 60
     assert {name: one["value"] for name, one in kept.items()} == {
         "access_token": ACCESS, "refresh_token": REFRESH, "id_token": JWT}
     text = login.response()
@@ -102,7 +118,7 @@ def test_a_guest_gets_placeholders_and_renews_with_them(make):
     login.answer = (JSON, json.dumps({"access_token": OTHER, "refresh_token": REFRESH}))
     login.ask(json.dumps({"grant_type": "refresh_token", "client_id": got["refresh_token"],
                           "refresh_token": got["refresh_token"]}))
-    again = login.kept()
+    again = login.kept(renewed=True)
     assert again["refresh_token"]["placeholder"] == got["refresh_token"]
     assert again["access_token"]["value"] == OTHER
     assert OTHER not in login.response()
@@ -118,7 +134,8 @@ def test_forms_are_understood_too(make):
               "placeholder": "sk-ant-ort01-" + "p" * (len(REFRESH) - 13)}
     login = Login(make, (FORM, "access_token=gho_" + "x" * 36 + "&scope=repo%2Cgist"), [holder])
     login.ask(f"grant_type=refresh_token&refresh_token={holder['placeholder']}", FORM)
-    kept = login.kept()
+    kept = login.kept(renewed=True)
+    assert login.expires == 0
     assert login.response() == f"access_token={kept['access_token']['placeholder']}&scope=repo%2Cgist"
     assert login.seen[0][1] == f"grant_type=refresh_token&refresh_token={REFRESH}"
     # who waits for the user's consent is told so

@@ -12,8 +12,9 @@ import time
 import pytest
 
 from net_machine import NetMachine, NoRules
-from net_peer import (CLOSE, CONNECT, CUT, Cut, DATA, DNS_ANSWER, EOF, FIRST_WINDOW, FRAME, HELLO,
-                      MESSAGE, OPENED, Peer, WELCOME, WINDOW, answer, question)
+from net_peer import (CLOSE, CONNECT, CUT, Cut, DATA, DNS_ANSWER, EOF, FIRST_WINDOW, FRAME, FREE,
+                      HELLO, MESSAGE, OPENED, Peer, SLOT, SLOT_BYTES, SLOT_COUNT, WELCOME, WINDOW,
+                      answer, question)
 
 REFUSE_SECONDS = 5
 
@@ -47,6 +48,15 @@ def reset_of(sock):
         return 0
     except OSError as error:
         return error.errno
+
+
+def receive(sock, count):
+    data = bytearray()
+    while len(data) < count:
+        piece = sock.recv(count - len(data))
+        assert piece
+        data += piece
+    return bytes(data)
 
 
 # where connections go
@@ -274,9 +284,12 @@ def test_a_program_that_is_gone_is_told(machine):
 
 # bulk
 
-def test_megabytes_arrive_both_ways(machine):
+@pytest.mark.parametrize("in_slots", [False, True], ids=["frames", "slots"])
+def test_megabytes_arrive_both_ways(machine, in_slots):
     data = os.urandom(24 << 20)
     sock, stream = machine.connection()
+    assert machine.peer.features == 1
+    stream.in_slots = in_slots
     got = []
 
     def program():
@@ -302,6 +315,21 @@ def test_megabytes_arrive_both_ways(machine):
     worker.join()
     assert received == len(data)
     assert got == [hashlib.sha256(data).digest()] == [hashed.digest()]
+
+
+def test_slots_come_back_though_their_program_does_not_read(machine):
+    """What it does not take waits in the relay; the slot is free for others."""
+    sock, stream = machine.connection()
+    sock.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
+    stream.in_slots = True
+    data = os.urandom(FIRST_WINDOW)
+    assert not len(stream.send(data))
+    machine.peer.wait(lambda: machine.peer.free == (1 << SLOT_COUNT) - 1)
+    other, second = machine.connection()
+    second.in_slots = True
+    second.send(data[:SLOT_BYTES])
+    assert receive(other, SLOT_BYTES) == data[:SLOT_BYTES]
+    assert receive(sock, len(data)) == data
 
 
 def test_a_slow_program_stops_its_own_stream_only(machine):
@@ -720,6 +748,11 @@ def broken_inputs():
         "data after eof": FRAME.pack(EOF, 1, 0) + FRAME.pack(DATA, 1, 1) + b"x",
         "empty window": FRAME.pack(WINDOW, 1, 4) + bytes(4),
         "window over the maximum": FRAME.pack(WINDOW, 1, 4) + b"\xff" * 4,
+        "a slot that is none": FRAME.pack(SLOT, 1, 8) + struct.pack("<II", 64, 1),
+        "an empty slot": FRAME.pack(SLOT, 1, 8) + struct.pack("<II", 0, 0),
+        "more than a slot holds": FRAME.pack(SLOT, 1, 8) + struct.pack("<II", 0, 65537),
+        "slots beyond the window": (FRAME.pack(SLOT, 1, 8) + struct.pack("<II", 0, 65536)) * 200,
+        "slots given back": FRAME.pack(FREE, 0, 8) + struct.pack("<Q", 1),
         "reserved bytes": b"\2\0\1\0" + struct.pack("<II", 1, 1) + b"x",
     }
 

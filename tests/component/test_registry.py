@@ -22,7 +22,7 @@ import urllib.request
 import pytest
 
 from images import (OCI, REGISTRY, Image, RealRegistry, Starter, digest, entry, fetch,
-                    make_tar, need, order, zstd)
+                    locked_registry, make_tar, need, order, zstd)
 
 UID = 1879000001
 USERS = [None, UID] if os.geteuid() == 0 else [None]
@@ -196,23 +196,11 @@ def test_proxies_of_the_environment_are_not_used_for_this_machine(registry, monk
 @pytest.fixture(scope="module")
 def locked(tmp_path_factory):
     """A registry behind a user and a password."""
-    folder = tmp_path_factory.mktemp("locked")
-    done = subprocess.run(["/usr/bin/python3", "-c", HASH], capture_output=True, text=True,
-                          check=True)
-    (folder / "htpasswd").write_text(f"user:{done.stdout.strip()}\n")
-    server = RealRegistry(folder, f"auth: {{htpasswd: {{realm: r, path: "
-                          f"{folder}/htpasswd}}}}\n")
+    server = locked_registry(tmp_path_factory.mktemp("locked"))
     yield server
     server.close()
 
 
-# bcrypt by the C library: no package for it is needed
-HASH = """
-import ctypes
-crypt = ctypes.CDLL("libcrypt.so.1").crypt
-crypt.restype = ctypes.c_char_p
-print(crypt(b"pass word", b"$2b$05$abcdefghijklmnopqrstuu").decode())
-"""
 LOGIN = {"kind": "password", "user": "user", "secret": "pass word"}
 
 

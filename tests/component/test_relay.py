@@ -168,6 +168,42 @@ def test_a_killed_server_is_replaced_under_load(boot):
                 assert file.read() in (b"", f"{name}\n".encode() * 3000), name
 
 
+@pytest.mark.parametrize("mode", ["direct", "overlay"])
+def test_what_changed_while_nobody_served_is_seen(boot, mode):
+    """DROP: names are asked for again, also those that were not there"""
+    machine = boot(overlay=mode == "overlay")
+    assert machine.wait_ready() == ""
+    for name in ("goes", "stays"):
+        with open(f"{machine.host}/{name}", "w", encoding="ascii") as file:
+            file.write("old")
+    for name in ("goes", "stays", "comes"):
+        assert os.path.exists(machine.path(name)) == (name != "comes")
+    machine.kill_files()
+    os.unlink(f"{machine.host}/goes")
+    os.unlink(f"{machine.host}/stays")
+    for name in ("comes", "stays"):
+        with open(f"{machine.host}/{name}", "w", encoding="ascii") as file:
+            file.write("newer")
+    machine.start_files()
+    assert machine.wait_ready() == ""
+    deadline = time.monotonic() + 10
+
+    def seen():
+        if os.path.exists(machine.path("goes")):
+            return None
+        try:
+            texts = []
+            for name in ("comes", "stays"):
+                with open(machine.path(name), encoding="ascii") as file:
+                    texts.append(file.read())
+            return texts
+        except OSError:
+            return None
+    while seen() != ["newer", "newer"]:
+        assert time.monotonic() < deadline, seen()
+        time.sleep(0.01)
+
+
 def test_a_killed_relay_is_replaced(boot):
     machine = boot()
     assert machine.wait_ready() == ""

@@ -20,9 +20,9 @@ import threading
 
 import pytest
 
-from images import (BUILD, OCI, Image, RealRegistry, digest, entry, make_tar, need,
-                    wait_until, zstd)
-from test_registry import LOGIN, HASH, Front, put_locked
+from images import (AUTH, BUILD, OCI, Image, RealRegistry, digest, entry, locked_registry,
+                    make_tar, need, wait_until, zstd)
+from test_registry import LOGIN, Front, put_locked
 
 BAWN = BUILD / "src/cli/bawn"
 missing = need("docker-registry", "zstd")
@@ -223,6 +223,20 @@ def test_an_id_finds_what_it_belongs_to(home, registry):
     whole = home("template", "pull", f"{registry.host}/ids").out.strip()
     for text in (whole, whole[7:], whole[7:19], whole[:19]):
         assert home.inspect(text)["digest"] == whole
+
+
+def test_the_digest_that_is_listed_finds_it_too(home, registry):
+    image = registry.put(Image([layer("listed")], config={"Cmd": ["x"]}), "listed")
+    name = f"{registry.host}/listed:latest"
+    home("template", "pull", name)
+    home("template", "tag", name, f"{registry.host}/second:1")
+    shown = [line.split()[1] for line in home("template", "ls").out.splitlines()
+             if line.startswith(name)]
+    assert shown == [image.digest[:19]]
+    for text in (shown[0], image.digest, image.digest[7:], image.digest[7:19]):
+        facts = home.inspect(text)
+        assert facts["name"] == name and facts["image"]["run"]["Cmd"] == ["x"]
+    home.fails("template", "inspect", digest(b"another"), words="there is no template")
     home.fails("template", "inspect", "sha256:" + "0" * 64, words="no template")
 
 
@@ -484,12 +498,7 @@ def test_a_full_disk_is_seen_before(home, registry, tmp_path):
 
 @pytest.fixture(scope="module")
 def locked(tmp_path_factory):
-    folder = tmp_path_factory.mktemp("locked")
-    done = subprocess.run(["/usr/bin/python3", "-c", HASH], capture_output=True, text=True,
-                          check=True)
-    (folder / "htpasswd").write_text(f"user:{done.stdout.strip()}\n")
-    server = RealRegistry(folder, f"auth: {{htpasswd: {{realm: r, path: "
-                          f"{folder}/htpasswd}}}}\n")
+    server = locked_registry(tmp_path_factory.mktemp("locked"))
     put_locked(server, Image([layer("private")]), "private")
     yield server
     server.close()
@@ -498,9 +507,6 @@ def locked(tmp_path_factory):
 def write_config(home, text, folder=".docker", file="config.json"):
     (home.home / folder).mkdir(parents=True, exist_ok=True)
     (home.home / folder / file).write_text(json.dumps(text))
-
-
-AUTH = {"auth": "dXNlcjpwYXNzIHdvcmQ="}  # user:pass word
 
 
 def test_the_login_of_docker_is_used(home, locked):
@@ -912,9 +918,11 @@ def test_a_push_says_why_not(home, registry, tmp_path):
     add_template(home, "base")
     home.fails("template", "push", "base", words="not made from an image")
     home.fails("template", "push", "no/such:1", words="no template")
-    registry.put(Image([layer("gone")]), "gone")
+    gone = registry.put(Image([layer("gone")]), "gone")
     name = f"{registry.host}/gone"
     home("template", "pull", name)
+    for text in (gone.digest, gone.digest[7:19], f"{name}@{gone.digest}"):
+        home.fails("template", "push", text, words="not a digest")
     shutil.rmtree(home.path / "cache/blobs")
     home.fails("template", "push", name, words="not in the cache")
     # and as it says, so it is

@@ -27,7 +27,11 @@ def main():
     for data in (f"{folder}/data", f"{home}/data"):
         os.makedirs(data, mode=0o700)
     subprocess.run(["mount", "--bind", f"{folder}/data", f"{home}/data"], check=True)
-    subprocess.run(["cp", "-a", f"{lender}/cache", f"{home}/"], check=True)
+    # So that it can be full alone.
+    os.makedirs(f"{home}/cache", mode=0o700)
+    subprocess.run(["mount", "-t", "tmpfs", "-o", "size=1500M,mode=700", "tmpfs",
+                    f"{home}/cache"], check=True)
+    subprocess.run(["cp", "-a", f"{lender}/cache/.", f"{home}/cache/"], check=True)
     bawn = Bawn(home, project)
     try:
         case(bawn)
@@ -66,7 +70,38 @@ def case(bawn):
     assert first == second
     kinds = [event["event"] for event in bawn.events()]
     assert "paused" in kinds and "resumed" in kinds, kinds
+    saves(bawn, name)
     snapshots(bawn, name)
+
+
+def left_behind(bawn):
+    """What a save makes: machines on copies, copies, spooled files, templates."""
+    found = [one for one in os.listdir(f"{bawn.home}/state/sandboxes") if one.startswith("saving-")]
+    for place in ("cache", "data", "state"):
+        for folder, _, files in os.walk(f"{bawn.home}/{place}"):
+            found += [f"{folder}/{one}" for one in files if one.endswith((".tmp", ".part"))]
+    return found + [one for one in bawn("template", "ls").out.split() if one.startswith("saved")]
+
+
+def saves(bawn, name):
+    """No room for the copy of the disk; for its files, which pass through the cache."""
+    bawn.sh(name, "echo kept > /dev/shm/value")
+    room = os.statvfs(bawn.home)
+    assert os.stat(f"{bawn.machine(name)}/disk.qcow2").st_blocks * 512 > 64 << 20
+    for place in (bawn.home, f"{bawn.home}/cache"):
+        fill(place, 12 << 20)
+        done = bawn.raw("save", name, "saved:1", timeout=240)
+        assert done.code == 1 and "No space left" in done.err, (place, done)
+        said = [line for line in done.err.splitlines() if "No space left" in line]
+        assert len(said) == 1 and said[0].startswith(f"bawn: saving {name}: "), done
+        assert done.out == "" and bawn.status(name) == "running", done
+        assert bawn.sh(name, "cat /dev/shm/value") == "kept"
+        assert not os.path.exists(f"{bawn.machine(name)}/checkpoint")
+        os.unlink(f"{place}/ballast")
+        assert left_behind(bawn) == []
+    # all of it is free again
+    wait(lambda: abs(os.statvfs(bawn.home).f_bavail - room.f_bavail) * room.f_bsize < 2 << 20,
+         10, "the room is free again")
 
 
 def snapshots(bawn, name):
@@ -76,7 +111,7 @@ def snapshots(bawn, name):
     fill(bawn.home, 8 << 20)
     for words in (("checkpoint", name, "c"), ("stop", name)):
         done = bawn.raw(*words, timeout=120)
-        assert done.code == 1 and "No space left" in done.err, done
+        assert done.code == 1 and "No space left" in done.err, (place, done, os.statvfs(bawn.home), os.statvfs(place))
         wait(lambda: bawn.status(name) == "running", 60, "it goes on")
         assert bawn.sh(name, "cat /dev/shm/value") == "kept", words
         assert not os.path.exists(f"{bawn.machine(name)}/suspended")

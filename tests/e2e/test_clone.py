@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Clone mode: a private clone inside, and commits that come back by git fetch."""
+import json
 import os
 import signal
 import subprocess
@@ -167,6 +168,46 @@ def test_a_worktree_of_a_shallow_repository_can_be_cloned(bawn, repository, tmp_
     assert side.git("config", "remote.sandbox-side-box.url").stdout == "elsewhere\n"
 
 
+@pytest.mark.seconds(300)
+def test_submodules_are_cloned_and_their_commits_come_back(bawn, tmp_path, repository, environ):
+    def other(name):
+        (tmp_path / name).mkdir()
+        one = Repository(tmp_path / name, environ)
+        one.git("init", "-q", "-b", "main")
+        one.write(name + ".txt", name)
+        one.git("add", "-A")
+        one.git("commit", "-q", "-m", name)
+        return one
+
+    add = ["-c", "protocol.file.allow=always", "submodule", "--quiet", "add"]
+    inner, lib, absent = other("inner"), other("lib"), other("absent")
+    lib.git(*add, inner.path, "in/ner")
+    lib.git("commit", "-q", "-m", "nested")
+    repository.git(*add, "--name", "my lib", lib.path, "libs/lib")
+    repository.git(*add, absent.path, "absent")
+    repository.git("commit", "-q", "-m", "submodules")
+    repository.git("-c", "protocol.file.allow=always", "submodule", "update", "--init",
+                   "--recursive")
+    repository.git("submodule", "deinit", "-f", "absent")
+    subprocess.run(["rm", "-rf", f"{repository.path}/.git/modules/absent"], check=True)
+    name = "clone-modules"
+    said = create(bawn, name, repository).err
+    assert "submodule absent is empty inside" in said and "2 submodules were cloned" in said
+    assert inside(bawn, name, repository, "git status --porcelain; cat libs/lib/lib.txt "
+                  "libs/lib/in/ner/inner.txt") == "libinner"
+    inside(bawn, name, repository,
+           "git config --global user.name agent; git config --global user.email a@example.org;"
+           "cd libs/lib; echo inside > lib.txt; git commit -q -a -m sub; cd ../..;"
+           "git commit -q -a -m above")
+    repository.git("-C", "libs/lib", "fetch", f"bawn::{name}:libs/lib")
+    assert repository.git("-C", "libs/lib", "show", "FETCH_HEAD:lib.txt").stdout == "inside\n"
+    repository.git("fetch", "sandbox-" + name)
+    assert "above" in repository.git("log", "-1", f"sandbox-{name}/main").stdout
+    for path in ("absent/../../..", "../../etc", "nothing"):
+        assert repository.git("fetch", f"bawn::{name}:{path}", check=False).returncode
+    bawn("rm", "-f", name)
+
+
 def test_what_cannot_be_cloned_is_refused_before_anything_is_made(bawn, tmp_path, environ):
     before = bawn.names()
     done = bawn.raw("create", "--clone", "shell", tmp_path)
@@ -182,3 +223,38 @@ def test_what_cannot_be_cloned_is_refused_before_anything_is_made(bawn, tmp_path
     for name in ("none", "../x", "-x"):
         done = one.git("ls-remote", f"bawn::{name}", check=False)
         assert done.returncode == 128 and "bawn: " in done.stderr
+
+
+def loop(bawn, repository, agent, *options):
+    words = ["loop", "--json", *MACHINE, "--clone", "--agent-command", agent, "-p", "the work",
+             *options, "shell", repository.path]
+    done = bawn.raw(*words, timeout=240)
+    done.events = [json.loads(line) for line in done.out.splitlines()]
+    return done
+
+
+@pytest.mark.seconds(300)
+def test_loops_and_attempts_work_in_clones(bawn, repository):
+    """Tasks go in and are done there; of two attempts the one with the smaller change stays."""
+    name = bawn("loop", "--print-name", "shell", repository.path).out.strip()
+    bawn("loop", "--add-task", "A-1: the first", repository.path)
+    promise = "echo '<promise>A-1:DONE</promise>'; echo '<promise>COMPLETE</promise>'"
+    commit = "git add -A; git -c user.name=a -c user.email=a@b commit -qm work"
+    done = loop(bawn, repository, f"seq 5 > made; {commit}; {promise}", "--tasks", "-n", "2",
+                "--verify", "grep -q 'x. A-1' .ralph/ralph-tasks.md && test -e made")
+    assert done.code == 0, done
+    turn = next(event for event in done.events if event["event"] == "turn")
+    assert turn["files"] == ["made"] and turn["task"], turn
+    assert repository.git("status", "--porcelain").stdout == "?? .ralph/\n"
+    repository.git("fetch", "sandbox-" + name)
+    assert repository.git("show", f"sandbox-{name}/main:made").stdout == "1\n2\n3\n4\n5\n"
+
+    # both stand on what the loop before has made, and only the second passes with little
+    done = loop(bawn, repository, f"seq $((60 / ${{RALPH_LOOP##*-}})) > new; {commit}; {promise}",
+                "--attempts", "2", "-n", "1", "--verify", "test -e made && test -s new")
+    last = done.events[-1]
+    assert done.code == 0 and last["event"] == "winner" and last["attempt"] == 2, done
+    assert sorted(one for one in bawn.names() if one.startswith(name)) == [name, name + "-2"]
+    repository.git("fetch", f"sandbox-{name}-2")
+    assert repository.git("show", f"sandbox-{name}-2/main:new").stdout.count("\n") == 30
+    assert f"sandbox-{name}-1" not in repository.git("remote").stdout

@@ -37,6 +37,14 @@ def test_ls_json_has_the_same_facts(bawn, shared_box):
     assert bawn.workspace in json.dumps(row)
 
 
+def test_ls_s_shows_the_disk(bawn, shared_box):
+    lines = bawn("ls", "-s").out.splitlines()
+    assert lines[0].split()[5:7] == ["DISK", "SHARED"]
+    assert re.search(rf"^{shared_box} .* [\d.]+ [KMG]?B +[\d.]+ [MG]B ", "\n".join(lines), re.M)
+    row = next(row for row in bawn("ls", "-s", "--json").json if row["name"] == shared_box)
+    assert 0 < row["disk"]["own_bytes"] < row["disk"]["shared_bytes"]
+
+
 def test_ls_q_prints_names_only(bawn, shared_box):
     assert shared_box in bawn("ls", "-q").out.splitlines()
 

@@ -94,6 +94,21 @@ def test_without_an_engine_there_is_no_socket(bawn, box):
 
 
 @SLOW
+@pytest.mark.seconds(300)
+def test_a_sandbox_that_was_saved_is_an_image_of_the_engine(bawn, docker_box, box):
+    archive = pathlib.Path(bawn.workspace, "saved.tar")
+    bawn("exec", "-u", "root", box, "sh", "-c", "echo was saved > /etc/kept")
+    bawn("save", "-o", str(archive), box, "saved-for-docker:1", timeout=ENGINE_SECONDS)
+    bawn("template", "rm", "-f", "saved-for-docker:1")
+    loaded = docker(bawn, docker_box, "load", "-i", str(archive))
+    assert loaded.code == 0 and "saved-for-docker:1" in loaded.out, loaded
+    archive.unlink()
+    told = docker(bawn, docker_box, "run", "--rm", "saved-for-docker:1", "sh", "-c",
+                  "cat /etc/kept; id -un")
+    assert told.out == "was saved\nagent\n", told
+
+
+@SLOW
 @pytest.mark.seconds(600)
 def test_an_image_is_built_in_stages(bawn, docker_box, registry, small):
     bawn("policy", "allow", docker_box, f"localhost:{registry.port}")
@@ -145,6 +160,18 @@ def test_containers_outlive_a_stop_and_a_broken_setting_is_told(bawn, docker_box
     assert made.code == 0, made
     # With its memory kept it goes on, without it only its disk is there.
     bawn("stop", docker_box)
+    shown = docker(bawn, docker_box, "ps", "--format", "{{.Names}} {{.Status}}")
+    assert "kept Up" in shown.out, shown
+    # So it is in another one that goes on from here, and after a way back.
+    bawn("checkpoint", docker_box, "with-it", timeout=ENGINE_SECONDS)
+    fork = bawn("fork", docker_box, timeout=ENGINE_SECONDS).out.split()[0]
+    try:
+        shown = docker(bawn, fork, "ps", "--format", "{{.Names}} {{.Status}}")
+        assert "kept Up" in shown.out, shown
+    finally:
+        bawn.raw("rm", "-f", fork)
+    assert docker(bawn, docker_box, "rm", "-f", "kept").code == 0
+    bawn("restore", docker_box, "with-it", timeout=ENGINE_SECONDS)
     shown = docker(bawn, docker_box, "ps", "--format", "{{.Names}} {{.Status}}")
     assert "kept Up" in shown.out, shown
     bawn("stop", "--power-off", docker_box)

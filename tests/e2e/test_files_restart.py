@@ -67,6 +67,15 @@ while [ ! -e stop ]; do
 done
 echo end > /tmp/reader
 """
+# Each of these fails when it is done a second time.
+NAMER = """
+mkdir {0}/names && cd {0}/names || exit 1
+while [ ! -e ../stop ]; do
+    mkdir one && mv one two && ln -s two link && rm link && rmdir two &&
+    ln ../sum sum && mv sum same && rm same || exit 7
+done
+echo end > /tmp/namer
+"""
 # One that was opened before and stays open.
 HOLDER = """
 cd {0} || exit 1
@@ -91,7 +100,7 @@ def test_a_killed_server_under_load_costs_nothing_that_was_synced(bawn, shared):
         (folder / f"tree/{number % 6}/{number}").write_text(str(number))
     bawn.sh(name, f"cd {folder}; md5sum < big > sum")
     jobs = [bawn.popen("exec", "-u", "root", name, "sh", "-c", script.format(folder))
-            for script in (WRITER, READER, HOLDER)]
+            for script in (WRITER, READER, HOLDER, NAMER)]
     wait(lambda: bawn.sh(name, "cat /tmp/synced /tmp/holder 2>/dev/null || true"
                          ).endswith("ready"), 20, "all work")
     for number in range(KILLS):
@@ -103,7 +112,7 @@ def test_a_killed_server_under_load_costs_nothing_that_was_synced(bawn, shared):
     before = int(bawn.sh(name, "cat /tmp/synced"))
     wait(lambda: int(bawn.sh(name, "cat /tmp/synced")) > before + 2, 20, "the writer goes on")
     (folder / "stop").touch()
-    for job, what in zip(jobs, ("writer", "reader", "holder")):
+    for job, what in zip(jobs, ("writer", "reader", "holder", "namer")):
         out, err = job.communicate(timeout=30)
         assert job.returncode == 0, (what, job.returncode, out, err)
     synced = int(bawn.sh(name, "cat /tmp/synced"))
@@ -111,6 +120,7 @@ def test_a_killed_server_under_load_costs_nothing_that_was_synced(bawn, shared):
     assert set(lines) >= {f"line {number}" for number in range(1, synced + 1)}
     assert (folder / "held").read_text().splitlines().count("held") > 3
     assert (folder / "big").read_bytes() == data
+    assert not os.listdir(folder / "names")
     assert bawn.status(name) == "running"
     # Made by the host since: the last server looks, too.
     (folder / "late").write_text("late")

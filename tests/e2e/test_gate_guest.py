@@ -112,10 +112,11 @@ class Place:
 
 
 class Host:
-    """bawn-net's part, in a thread: echoes, refuses, answers every name."""
+    """bawn-net's part, in a thread: echoes (in slots), refuses, answers every name."""
 
-    def __init__(self, sock):
+    def __init__(self, sock, slots):
         self.peer = Peer(sock)
+        self.peer.use_slots(slots)
         self.peer.answer = self.on_question
         self.opened, self.names = [], []
         self.restarts = self.greetings = 0
@@ -152,6 +153,7 @@ class Host:
         while self.peer.opens:
             stream = self.peer.opens.pop(0)
             self.opened.append(stream.what)
+            stream.in_slots = True
             if isinstance(stream.what, tuple) and stream.what[1] == REFUSED:
                 self.peer.send(CLOSE, stream.number, struct.pack("<I", errno.ECONNREFUSED))
                 del self.peer.streams[stream.number]
@@ -182,7 +184,7 @@ class Host:
 class Guest:
     def __init__(self, machine):
         self.machine = machine
-        self.host = Host(machine.ports["gate"])
+        self.host = Host(machine.ports["gate"], machine.slots)
         wait(lambda: self.host.greetings, 60, "HELLO")
 
     def sh(self, script, user="root"):
@@ -213,6 +215,7 @@ def talk(guest, address, port, text, **more):
 
 @pytest.mark.seconds(300)
 def test_every_user_reaches_the_host_and_nothing_else(guest):
+    assert guest.host.peer.features == 1, "the relay has found no slots"
     for user in ("agent", "root", "4711"):
         out, status = talk(guest, "198.18.0.7", ECHO, f"I am {user}", user=user)
         assert (out, status) == (f"I am {user}", 0)

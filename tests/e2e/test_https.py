@@ -186,6 +186,20 @@ for name in bin lib lib64; do test -L $name || ln -s usr/$name $name; done &&
   tar -c . | docker import - listed; } >/dev/null
 """
 RUN = "docker run --rm -v /usr:/usr:ro"
+# By the engine's BuildKit. A step sees what the image has: curl comes along.
+BUILD = """
+mkdir -p /tmp/b/fetch && cd /tmp/b &&
+cp -L $(ldd /usr/bin/curl | grep -o '/[^ ]*') /usr/bin/curl fetch &&
+cat >Dockerfile <<'END' &&
+FROM listed
+COPY fetch /fetch
+RUN ["/fetch/ld-linux-x86-64.so.2", "--library-path", "/fetch", "/fetch/curl", "-sS", "-m", "60", \\
+"-o", "/told", "https://good.test/open/a"]
+END
+docker build -q --no-cache -t built . >/tmp/b.log 2>&1 || cat /tmp/b.log
+docker create --name made built x >/dev/null && docker export made >/tmp/b.tar &&
+tar -xOf /tmp/b.tar told && { tar -tf /tmp/b.tar | grep bawn || echo nothing of ours; }
+"""
 
 
 @SLOW
@@ -209,6 +223,9 @@ def test_containers_trust_the_gate_without_a_flag(net, base):
               f"docker exec later {fetch}; docker diff later; docker rm -f later >/dev/null")
     assert told.out.splitlines()[0] == "inside TLS good.test /open/a", told
     assert "bawn" not in told.out, told
+    # A step of a build; and nothing of it is in the image.
+    told = sh(BUILD)
+    assert told.out == "inside TLS good.test /open/a\nnothing of ours\n", told
 
 
 @pytest.mark.seconds(400)

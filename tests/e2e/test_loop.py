@@ -404,6 +404,18 @@ def test_the_guest_has_a_ralph_of_its_own(project):
     project.clear()
 
 
+def test_who_only_waits_for_the_network_is_ended_and_waited_for(project):
+    """As codex does it: it says so for ever, and ends only when it is told to."""
+    back = json.dumps({"type": "item.completed", "item": {
+        "type": "agent_message", "text": "<promise>COMPLETE</promise>"}})
+    lost = json.dumps({"type": "error", "message": "Reconnecting... 2/5"})
+    done = project.loop(f"""if [ -e back ]; then echo '{back}'; exit; fi
+        touch back; while echo '{lost}'; do sleep 0.2; done""", "--output", "codex-json",
+                        "--inactivity", "1s", "--backoff", "1s", "-n", "1")
+    assert done.code == 0 and end(done)["iterations"] == 1, done
+    assert [turn["fault"] for turn in turns(done)] == ["network", "none"], done
+
+
 def test_attempts_in_workspaces_of_their_own(session, tmp_path):
     """A loop over an overlay, and then two at once from its state: the smaller change wins."""
     project = Project(session, f"{tmp_path}/project")

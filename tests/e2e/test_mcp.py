@@ -115,7 +115,39 @@ def test_a_server_of_the_host_is_a_command_in_the_guest(bawn, tmp_path):
             == [("guest", "request")] * 2 + [("server", "result")] * 2, log
         assert log[0]["tool"] == "tool" and log[0]["method"] == "tools/call", log
         assert [entry["from"] for entry in log if entry["kind"] == "refused"] == ["server"], log
+        shown = bawn("logs", "--mcp", name).out.splitlines()
+        assert len(shown) == len(log) and shown[0].endswith("request      tools/call tool"), shown
+        assert [json.loads(line) for line in
+                bawn("logs", "--mcp", "--json", name).out.splitlines()] == log
         # nobody serves it any more
-        assert bawn.raw("exec", name, "sh", "-c", "echo '{}' | bawn-mcp here").code == 1
+        late = bawn.raw("exec", name, "sh", "-c", "echo '{}' | bawn-mcp here")
+        assert late.code == 1 and "does not answer" in late.err, late
+    finally:
+        bawn.rm(name)
+
+
+def test_what_create_was_given_is_served_by_later_commands(bawn, tmp_path):
+    """Of two at once one serves, and when it ends the other does."""
+    server = tmp_path / "server.py"
+    server.write_text(HOST_SERVER)
+    name = f"m-{os.urandom(3).hex()}"
+    call = """ask() { echo '{"jsonrpc":"2.0","id":1,"method":"ping"}' | bawn-mcp here; }; """
+    try:
+        bawn("create", "--name", name, *SMALL, "--mcp", f"here=exec python3 {server}", "shell",
+             str(tmp_path), timeout=START_SECONDS)
+        assert "result" in bawn("exec", name, "sh", "-c", call + "ask").out
+        first = bawn.popen("exec", "-i", name, "sh", "-c", call + "ask; cat", stdin=-1,
+                           text=True)
+        assert "result" in first.stdout.readline()
+        # until the other has noticed, nobody answers
+        second = bawn.popen("exec", name, "sh", "-c", call + "until ask; do sleep 0.1; done; "
+                            "echo ready; until ls go; do sleep 0.1; done; "
+                            "until ask; do sleep 0.1; done", text=True)
+        assert "result" in second.stdout.readline() and "ready" in second.stdout.readline()
+        first.communicate(timeout=30)
+        (tmp_path / "go").write_text("")
+        out, err = second.communicate(timeout=60)
+        assert second.returncode == 0 and "result" in out, (out, err)
+        assert bawn("logs", "--mcp", name).out.count(" ping") >= 4
     finally:
         bawn.rm(name)

@@ -165,6 +165,34 @@ def snapshot(top):
     return found
 
 
+HOLD = r"""
+exec 9<keep.txt
+cd folder
+cat one ../later 2>/dev/null || true
+touch /tmp/holds
+n=0
+while [ ! -e /tmp/replaced ] && [ $n -lt 600 ]; do usleep 50000; n=$((n + 1)); done
+cat <&9
+cat ../keep.txt ../later one
+"""
+
+
+def test_what_the_host_replaces_is_seen_also_by_who_has_it_open(bawn, project):
+    box, top = project
+    holder = bawn.popen("exec", "-u", "agent", "-w", top, box, "sh", "-ec", HOLD)
+    wait(lambda: bawn.raw("exec", box, "test", "-e", "/tmp/holds").code == 0,
+         what="the files are open")
+    (top / "new").write_text("replaced\n")
+    os.rename(top / "new", top / "keep.txt")
+    (top / "later").write_text("came\n")
+    os.rename(top / "folder", top / "away")
+    (top / "folder").mkdir()
+    (top / "folder/one").write_text("another\n")
+    bawn("exec", box, "touch", "/tmp/replaced")
+    out, _ = holder.communicate(timeout=60)
+    assert out.decode() == "1\nreplaced\nreplaced\ncame\nanother\n"
+
+
 def test_a_guest_that_lies_changes_nothing_outside(bawn, project, tmp_path):
     """W5 and W12: the upper folder is the guest's to fill with anything."""
     box, top = project

@@ -6,11 +6,16 @@ import secrets
 import shutil
 import signal
 import subprocess
+import sys
 import tarfile
 
 import pytest
 
 from bawn import SMALL, SOAK, START_SECONDS, wait
+
+sys.path.insert(0, os.path.join(os.path.dirname(__file__), "..", "lib"))
+
+from images import AUTH, Counted, locked_registry, need  # noqa: E402
 
 HOST_FILE = "only-on-the-host"
 
@@ -62,8 +67,51 @@ def test_what_is_wrong_is_said_before_anything_starts(bawn, tmp_path):
         assert told.code != 0 and text in told.err and told.err.count("\n") <= 2, told
 
 
+@pytest.fixture
+def locked(tmp_path):
+    """A registry that wants a login, if there is one, and what it sent."""
+    if need("docker-registry"):
+        yield None
+        return
+    folder = tmp_path / "registry"
+    folder.mkdir()
+    server = locked_registry(folder)
+    door = Counted(server.port)
+    yield door
+    door.close()
+    server.close()
+
+
+def travel(bawn, tag, door, tmp_path):
+    """To a registry and back, where nothing of it is left; the name that it has then."""
+    there = f"localhost:{door.port}/team/saved:v1"
+    (tmp_path / "config.json").write_text(
+        json.dumps({"auths": {f"localhost:{door.port}": AUTH}}))
+    known = bawn.with_env(DOCKER_CONFIG=str(tmp_path))
+    bawn("template", "tag", tag, there)
+    told = bawn.raw("template", "push", there)
+    assert told.code == 1 and "it wants a login" in told.err, told
+    known("template", "push", there)
+    bawn("template", "rm", "-f", tag, there)
+    bawn("template", "prune")
+    before = door.sent
+    known("template", "pull", there)
+    assert door.sent - before > 1000 * 1000
+    return there
+
+
+def sums(bawn, name):
+    """Of files with holes, of many pieces, and of one that was written over."""
+    return bawn.sh(name, "cd /root && md5sum hole pieces over")
+
+
 def fill(bawn, name):
     """Things to keep, things to leave out; a program that goes on."""
+    bawn.sh(name, "cd /root && head -c 3000001 /dev/urandom > pieces && "
+                  "printf begin > hole && printf end | dd of=hole bs=1 seek=5000000 conv=notrunc "
+                  "2> /dev/null && cp pieces over && sync && "
+                  "head -c 5000 /dev/urandom | dd of=over bs=1000 seek=900 conv=notrunc "
+                  "2> /dev/null")
     bawn.sh(name, "echo kept > /etc/kept; echo deep > /root/deep; chown 7:8 /root/deep; "
                   "chmod 2711 /root/deep; ln /root/deep /root/again; mkfifo /root/pipe; "
                   "mkdir -p /etc/ssh /var/lib/bawn; echo HOST-KEY > /etc/ssh/ssh_host_rsa_key; "
@@ -73,7 +121,7 @@ def fill(bawn, name):
          "sleep 0.05; done")
 
 
-def test_a_running_sandbox_is_saved_and_others_stand_on_it(bawn, tmp_path):
+def test_a_running_sandbox_is_saved_and_others_stand_on_it(bawn, tmp_path, locked):
     tag, archive = f"{own_name()}:v1", f"{tmp_path}/saved.tar"
     project = tmp_path / "project"
     project.mkdir()
@@ -87,6 +135,7 @@ def test_a_running_sandbox_is_saved_and_others_stand_on_it(bawn, tmp_path):
     held = bawn("exec", name, "sh", "-c", "echo $ANTHROPIC_API_KEY | tee /home/agent/key").out[:-1]
     assert len(held) > 20 and "real" not in held
     pem = bawn.sh(name, "cat /run/bawn/ca.crt")
+    summed = sums(bawn, name)
     count = int(bawn.sh(name, "cat /dev/shm/count"))
     # written the moment before, and not synced
     done = bawn("save", "-o", archive, name, tag, timeout=START_SECONDS)
@@ -122,12 +171,15 @@ def test_a_running_sandbox_is_saved_and_others_stand_on_it(bawn, tmp_path):
     bawn("template", "rm", "-f", tag)
     assert bawn("template", "load", archive).out == f"{tag}\n"
     assert bawn("template", "inspect", tag).json["digest"] == facts["digest"]
+    if locked:
+        tag = travel(bawn, tag, locked, tmp_path)
+        assert bawn("template", "inspect", tag).json["digest"] == facts["digest"]
     other = own_name()
     bawn("create", "--name", other, "-t", tag, "--pull", "never", "--cold", "-m", "256M",
          "--cpus", "1", "shell", ".", timeout=START_SECONDS)
     assert bawn.sh(other, "cat /etc/kept /root/again; stat -c '%a %u' /root/deep; "
                     "test -e /tmp/file || echo clean") == "kept\ndeep\n2711 7\nclean"
-    assert bawn.sh(other, "cat /etc/machine-id") != ""
+    assert bawn.sh(other, "cat /etc/machine-id") != "" and sums(bawn, other) == summed
     # one that is in use stays
     told = bawn.raw("template", "rm", "-f", tag)
     assert told.code == 1 and other in told.err, told

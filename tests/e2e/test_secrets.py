@@ -22,10 +22,11 @@ SERVICE = {"services": [{
                 {"name": "authorization", "format": "Bearer %s"}],
     "variables": ["TESTY_KEY"], "placeholder": {"prefix": "tk-", "length": 40}}, {
     "name": "logy", "hosts": ["login.test"],
-    "headers": [{"name": "authorization", "format": "Bearer %s"}], "variables": [],
-    "placeholder": {"prefix": "lt-", "length": 40}, "token_endpoints": ["login.test/token"]}]}
+    "headers": [{"name": "authorization", "format": "Bearer %s"}], "variables": ["LOGY"],
+    "placeholder": {"prefix": "lt-", "length": 40}, "token_endpoints": ["login.test/token"],
+    "renew": {"endpoint": "login.test/token", "type": "json", "fields": {}}}]}
 LOGIN = "203.0.113.11"
-TOKEN, RENEWS = ("lt-" + secrets.token_hex(24) for _ in range(2))
+TOKEN, RENEWS, AGAIN = ("lt-" + secrets.token_hex(24) for _ in range(3))
 
 
 def echo(seen):
@@ -67,7 +68,10 @@ def login_site(seen):
             if not head.startswith("POST /token"):
                 plain(Once(connection, head))
                 continue
-            body = json.dumps({"access_token": TOKEN, "refresh_token": RENEWS,
+            # what the guest gets is over at once; the host gets another
+            by_host = "User-Agent: bawn" in head
+            body = json.dumps({"access_token": AGAIN if by_host else TOKEN,
+                               "refresh_token": RENEWS, "expires_in": 9000 if by_host else 1,
                                "token_type": "bearer"}).encode()
             connection.sendall(b"HTTP/1.1 200 OK\r\nContent-Type: application/json\r\n"
                                b"Content-Length: %d\r\n\r\n%s" % (len(body), body))
@@ -334,8 +338,49 @@ def test_a_login_inside_gets_placeholders(net, base, host):
     assert subprocess.run(curl, capture_output=True, check=False).stdout == b""
     out = net("exec", base, "sh", "-c", f"{CURL} -H 'Authorization: Bearer "
               f"{got['access_token']}' https://login.test/api", timeout=120).out
-    assert f"Bearer {TOKEN}" in host.seen[-1] and TOKEN not in out
+    # renewed by the host, for what the guest has
+    assert f"Bearer {AGAIN}" in host.seen[-1] and AGAIN not in out and TOKEN not in out
+    assert "login logy: renewed by the host" in net("policy", "log", base, "--json").out
     shown = net("secret", "ls", "--sandbox", base).out
-    assert "logy" in shown and TOKEN not in shown
+    assert "in 2 h, renews itself" in shown and AGAIN not in shown
+    # as when the service no longer knows it
+    with open(glob.glob(f"{net.home}/state/secrets/{net.inspect(base)['id']}.json")[0],
+              "r+", encoding="ascii") as file:
+        store = json.load(file)
+        store["logins"]["logy"]["refused"] = 1
+        file.seek(0)
+        json.dump(store, file)
+        file.truncate()
+    assert "log in again" in net("secret", "ls", "--sandbox", base).out
+    failed = net.raw("run", "--name", base, "shell", ".", "--", "-c", "exit 3", timeout=120)
+    assert failed.code == 3 and f"secret login logy --sandbox {base}" in failed.err, failed
     net("secret", "rm", "logy", "--sandbox", base)
     assert net.raw("secret", "rm", "logy", "--sandbox", base).code == 1
+
+
+@pytest.mark.seconds(400)
+def test_a_login_for_all_is_told_as_a_secret(net, base, host):
+    """Row: C7. Made while somebody stands by, and by nobody else."""
+    rules(net, base, "allow login.test\n")
+    login = f"{CURL} -d grant_type=code https://login.test/token >/dev/null"
+    waits = net.popen("secret", "login", "logy", "--sandbox", base, "--all",
+                      stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    try:
+        assert "log in to logy" in waits.stderr.readline()
+        net("exec", base, "sh", "-c", login, timeout=120)
+        assert waits.wait(60) == 0
+    finally:
+        waits.kill()
+        waits.communicate()
+    out = net("exec", base, "sh", "-c", f"{CURL} -H \"Authorization: Bearer $LOGY\" "
+              "https://login.test/api; echo $LOGY", timeout=120).out
+    assert f"Bearer {AGAIN}" in host.seen[-1] and AGAIN not in out and "lt-" in out
+    rows = json.loads(net("secret", "ls", "--json").out)
+    assert [(one["sandbox"], one["renews"]) for one in rows if one["name"] == "logy"] == [
+        (None, True)]
+    # from now on it is the sandbox's own again
+    net("exec", base, "sh", "-c", login, timeout=120)
+    rows = json.loads(net("secret", "ls", "--json").out)
+    assert [one["sandbox"] for one in rows if one["name"] == "logy"] == [None, base]
+    net("secret", "rm", "logy", "--sandbox", base)
+    net("secret", "rm", "logy")

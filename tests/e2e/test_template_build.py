@@ -1,8 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """template build: a Dockerfile, built by the Docker of a sandbox that shares nothing"""
+import json
 import os
 import pathlib
 import signal
+import tarfile
 
 import pytest
 
@@ -23,6 +25,17 @@ def folder(tmp_path, text, **files):
     return str(place)
 
 
+def layers_of(archive):
+    """Every file of an image that `docker save` wrote, as its last layer has it."""
+    files = {}
+    with tarfile.open(archive) as whole:
+        for name in json.load(whole.extractfile("manifest.json"))[0]["Layers"]:
+            with tarfile.open(fileobj=whole.extractfile(name)) as layer:
+                files.update((one.name, layer.extractfile(one).read())
+                             for one in layer if one.isreg())
+    return files
+
+
 def build(bawn, *words, timeout=BUILD_SECONDS, **kwargs):
     return bawn.raw("template", "build", *words, timeout=timeout, **kwargs)
 
@@ -39,6 +52,59 @@ def test_what_is_wrong_here_is_said_before_anything_starts(bawn, tmp_path):
         told = build(bawn, *words)
         assert told.code != 0 and text in told.err, told
     assert BUILDER not in bawn.names()
+
+
+def begin(bawn, out, place):
+    """A build whose only step never ends."""
+    with open(out, "wb") as words:
+        process = bawn.popen("template", "build", "-t", "never:1", place,
+                             stdout=words, stderr=words)
+    wait(lambda: b" begun" in out.read_bytes().replace(b"echo begun", b"")
+         or process.poll() is not None, BUILD_SECONDS, "the step runs")
+    assert process.poll() is None, out.read_text()
+    return process
+
+
+@pytest.mark.seconds(400)
+def test_a_build_on_what_was_saved_that_is_killed_and_the_next(bawn, box, tmp_path):
+    """In two stages; the result is looked at in its archive, which takes no start."""
+    archive = tmp_path / "built.tar"
+    bawn("exec", "-u", "root", box, "sh", "-c", "echo from-saved > /etc/kept")
+    bawn("save", box, "saved-to-build-on:1", timeout=BUILD_SECONDS)
+    text = "FROM saved-to-build-on:1 AS first\nUSER root\nRUN {}\n"
+    try:
+        process = begin(bawn, tmp_path / "words",
+                        folder(tmp_path, text.format("echo begun && sleep 1000")))
+        os.kill(process.pid, signal.SIGKILL)
+        process.wait(60)
+        assert "never" not in bawn("template", "ls").out
+        other = tmp_path / "Other.Dockerfile"
+        other.write_text(text.format("sed s/from/on/ /etc/kept > /made")
+                         + "FROM saved-to-build-on:1\nCOPY --from=first /made /copied\n"
+                         "CMD [\"x\"]\n")
+        made = build(bawn, "-t", "stages:1", "-f", str(other), folder(tmp_path, "FROM never\n"))
+        assert made.code == 0 and made.out == "stages:1\n", made
+        bawn("template", "save", "-o", str(archive), "stages:1")
+        assert layers_of(archive)["copied"] == b"on-saved\n"
+        run = bawn("template", "inspect", "stages:1").json["image"]["run"]
+        assert run["User"] == "agent" and run["Cmd"] == ["x"], run
+    finally:
+        bawn.raw("rm", "-f", BUILDER)
+        bawn.raw("template", "rm", "-f", "stages:1", "saved-to-build-on:1")
+
+
+def test_nothing_but_from_gives_a_template_another_name(bawn, tmp_path):
+    place = folder(tmp_path, "# RUN nothing\n\nFROM tiny\n")
+    try:
+        made = build(bawn, "-t", "just:1", place)
+        assert made.code == 0 and made.out == "just:1\n", made
+        assert bawn("template", "inspect", "just:1").json["digest"] == \
+            bawn("template", "inspect", "tiny").json["digest"]
+        assert BUILDER not in bawn.names()
+        put = build(bawn, "-t", "just:2", folder(tmp_path, "FROM /not/a/name\n"))
+        assert put.code == 1 and "/not/a/name" in put.err, put
+    finally:
+        bawn.raw("template", "rm", "just:1")
 
 
 @SLOW
@@ -76,15 +142,15 @@ def test_a_build_that_is_interrupted_leaves_no_template(bawn, tmp_path, registry
     place = folder(tmp_path, "FROM tiny\nRUN echo begun && sleep 1000\n")
     out = pathlib.Path(tmp_path, "words")
     for number in (signal.SIGINT, signal.SIGKILL):
-        with open(out, "wb") as words:
-            process = bawn.popen("template", "build", "-t", "never:1", place,
-                                 stdout=words, stderr=words)
-        wait(lambda: b"begun" in out.read_bytes() or process.poll() is not None, BUILD_SECONDS,
-             "the step runs")
-        assert process.poll() is None, out.read_text()
+        process = begin(bawn, out, place)
         os.kill(process.pid, number)
         code = process.wait(60)
         assert code == (128 + number if number == signal.SIGINT else -number)
+    # Its machine is killed: one line says so.
+    process = begin(bawn, out, place)
+    os.kill(bawn.qemu_pid(BUILDER), signal.SIGKILL)
+    assert process.wait(60) == 1
+    assert "bawn: the sandbox has ended: QEMU was killed" in out.read_text()
     assert "never" not in bawn("template", "ls").out
     # What was killed does not stand in the way of the next.
     made = build(bawn, "-t", "after:1", folder(tmp_path, "FROM tiny\nRUN echo fine\n"))

@@ -13,6 +13,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 
 	dockerfile_find_bases((const char *)data, size, &bases);
 	FUZZ_CHECK(bases.count <= DOCKERFILE_BASES_MAX);
+	FUZZ_CHECK(!bases.alone || bases.count == 1);
 	for (size_t i = 0; i < bases.count; i++) {
 		size_t len = strnlen(bases.names[i], REFERENCE_TEXT_MAX);
 

@@ -21,6 +21,8 @@ enum behaviour {
 	USERS_CLOSE = 1 << 2,
 	USERS_STALL = 1 << 3,
 	PASS_ON = 1 << 4, /* users take DATA as it comes, or some of it */
+	WRITE_SLOTS = 1 << 5,
+	READ_SLOTS = 1 << 6,
 };
 
 struct end {
@@ -112,12 +114,17 @@ static void drain(struct end *end, size_t most)
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	static const uint8_t bulk[8192];
+	static uint8_t slots[SLOTS_BYTES];
 	struct end end = { .behaviour = size ? data[0] : 0 };
 	uint8_t marker[MUX_MARKER_BYTES];
 	size_t chunk = end.behaviour & SMALL_CHUNKS ? 7 : 4096;
 	struct error err;
 
 	mux_init(&end.mux, &mux_control_limits, &ops, &end);
+	if (end.behaviour & WRITE_SLOTS)
+		mux_write_slots(&end.mux, slots);
+	if (end.behaviour & READ_SLOTS)
+		mux_read_slots(&end.mux, slots);
 	for (size_t i = 0; i < sizeof(marker); i++)
 		marker[i] = (uint8_t)(0x40 + i);
 	for (uint32_t id = 1; id <= 4; id++)

@@ -89,7 +89,11 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	struct config *config =
 		config_parse(settings, strlen(settings), CONFIG_START, &err);
 	struct gate_fds fds = {
-		.control = -1, .names = -1, .log = -1, .keys = -1
+		.control = -1,
+		.names = -1,
+		.log = -1,
+		.keys = -1,
+		.slots = -1,
 	};
 	int pair[2];
 

@@ -10,6 +10,7 @@ static void look(enum token_body_kind kind, struct span body)
 {
 	struct span value;
 
+	FUZZ_CHECK(token_body_number(kind, body, "expires_in") >= 0);
 	if (token_body_find(kind, body, "access_token", &value) < 0 ||
 	    !value.len)
 		return;
@@ -26,5 +27,6 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	look(TOKEN_BODY_JSON, body);
 	look(TOKEN_BODY_FORM, body);
 	token_body_kind(body);
+	FUZZ_CHECK(token_expires(body) >= 0);
 	return 0;
 }

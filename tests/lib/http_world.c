@@ -135,7 +135,11 @@ static struct config *parse(const char *rules, enum config_kind kind)
 void world_open(const char *rules)
 {
 	struct gate_fds fds = {
-		.control = -1, .names = -1, .log = -1, .keys = -1
+		.control = -1,
+		.names = -1,
+		.log = -1,
+		.keys = -1,
+		.slots = -1,
 	};
 	struct error err = { 0 };
 

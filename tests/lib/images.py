@@ -185,6 +185,25 @@ class RealRegistry:
         self.log.close()
 
 
+# bcrypt by the C library: no package for it is needed
+HASH = """
+import ctypes
+crypt = ctypes.CDLL("libcrypt.so.1").crypt
+crypt.restype = ctypes.c_char_p
+print(crypt(b"pass word", b"$2b$05$abcdefghijklmnopqrstuu").decode())
+"""
+AUTH = {"auth": "dXNlcjpwYXNzIHdvcmQ="}  # user:pass word, as docker's settings have it
+
+
+def locked_registry(folder):
+    """One behind a user and a password."""
+    done = subprocess.run(["/usr/bin/python3", "-c", HASH], capture_output=True, text=True,
+                          check=True)
+    (folder / "htpasswd").write_text(f"user:{done.stdout.strip()}\n")
+    return RealRegistry(folder, f"auth: {{htpasswd: {{realm: r, path: "
+                        f"{folder}/htpasswd}}}}\n")
+
+
 class Counted:
     """A port before a registry that counts what it sends."""
 

@@ -4,17 +4,19 @@
 Frames and streams of PROTOCOL.md §2, §3 and §10, as plainly as they can be
 written: no threads, every wait has a deadline.
 """
+import mmap
 import os
 import select
 import struct
 import time
 
 FRAME = struct.Struct("<B3xII")
-MESSAGE, DATA, WINDOW, EOF, CLOSE = 1, 2, 3, 4, 5
+MESSAGE, DATA, WINDOW, EOF, CLOSE, SLOT, FREE = 1, 2, 3, 4, 5, 6, 7
 (HELLO, WELCOME, OPEN, OPEN_SOCKET, CONNECT, OPENED, DNS_QUERY, DNS_ANSWER, FORWARDS,
  SOCKETS) = range(1, 11)
 FIRST_WINDOW = 1 << 20
 PIECE = 32768
+SLOT_BYTES, SLOT_COUNT = 65536, 64
 CUT = b"\xff" * 40960
 SECONDS = 20
 
@@ -31,11 +33,17 @@ class Stream:
         self.window = FIRST_WINDOW
         self.ungranted = 0
         self.grant = True
+        self.in_slots = False  # what is sent
         self.received = 0  # bytes, also those that are gone from data
 
     def send(self, data):
         """All of it, or what the window allows; returns the rest."""
         data = memoryview(data)
+        while len(data) and self.window and self.in_slots and self.peer.free:
+            count = min(SLOT_BYTES, self.window, len(data))
+            self.window -= count
+            self.peer.send(SLOT, self.number, self.peer.fill(bytes(data[:count])))
+            data = data[count:]
         while len(data) and self.window:
             count = min(PIECE, self.window, len(data))
             self.window -= count  # sending may read a WINDOW already
@@ -76,6 +84,18 @@ class Peer:
         self.even = 0
         self.splitting = False
         self.answer = None  # of questions: a function of their bytes, or None
+        self.features, self.free, self.slots = 0, 0, None  # HELLO's; those to fill; memory
+
+    def use_slots(self, fd):
+        os.ftruncate(fd, SLOT_BYTES * SLOT_COUNT)
+        self.slots = mmap.mmap(fd, SLOT_BYTES * SLOT_COUNT)
+
+    def fill(self, data):
+        """Puts it into a free slot; the frame's payload that says so."""
+        slot = (self.free & -self.free).bit_length() - 1
+        self.slots[slot * SLOT_BYTES:slot * SLOT_BYTES + len(data)] = data
+        self.free &= ~(1 << slot)
+        return struct.pack("<II", slot, len(data))
 
     # bytes
     def pump(self, seconds=0.0):
@@ -143,7 +163,7 @@ class Peer:
         at = 0
         while len(self.buffer) - at >= FRAME.size:
             kind, stream, length = FRAME.unpack_from(self.buffer, at)
-            if kind > CLOSE or length > PIECE:
+            if kind > FREE or length > PIECE:
                 raise Cut(self.buffer[at:at + 64])
             end = at + FRAME.size + length
             if len(self.buffer) < end:
@@ -155,6 +175,11 @@ class Peer:
     def on_frame(self, kind, number, payload):
         if kind == MESSAGE:
             self.on_message(struct.unpack_from("<H", payload)[0], payload[2:])
+            return
+        if kind == FREE:
+            back = struct.unpack("<Q", payload)[0]
+            assert back and not back & self.free, "FREE of what is free"
+            self.free |= back
             return
         stream = self.streams.get(number)
         if not stream:
@@ -210,7 +235,9 @@ class Peer:
 
     def greet(self, seconds=SECONDS):
         """HELLO came; WELCOME goes."""
-        assert struct.unpack("<II", self.expect(HELLO, seconds)) == (1, 0)
+        version, self.features = struct.unpack("<II", self.expect(HELLO, seconds))
+        assert version == 1 and self.features in (0, 1)
+        self.free = (1 << SLOT_COUNT) - 1
         self.message(WELCOME, struct.pack("<I", 1) + self.next)
 
     def begin_again(self, marker=None):

@@ -27,6 +27,7 @@ HELLO, WAKE, AWAKE, START, STARTED, EXITED = 1, 2, 3, 4, 5, 9
 WITH_STDIN = 2
 FIRST_WINDOW = 262144
 PIECE = 32768
+SLOTS_BYTES = 64 * 65536
 BOOT_SECONDS = 120
 VIRTIOFSD = "/usr/lib/qemu/virtiofsd"
 
@@ -50,7 +51,7 @@ def cold_arguments(place):
     return words
 
 
-def own_arguments(words, files, disk):
+def own_arguments(words, files, disk, slots):
     """The same list with what only a supervisor's child can have replaced, and
     the names of the ports whose other end is ours."""
     out, ports = [], []
@@ -66,7 +67,9 @@ def own_arguments(words, files, disk):
             elif name != "monitor":
                 ports.append(name)
             continue
-        if word == "-object":
+        if word == "-object" and "id=slots" in value:
+            value = value.replace("/bawn/slots", f"/dev/fd/{slots}")
+        elif word == "-object":
             size = value.split("size=")[1].split(",")[0]
             value = f"memory-backend-memfd,id=ram,size={size},share=on"
         if word in ("-kernel", "-initrd"):
@@ -151,9 +154,12 @@ class PlainMachine:
     def __init__(self, blueprint, share=None, port=None):
         self.disk = f"{blueprint.folder}/disk.qcow2"
         self.daemon = None
+        self.slots = os.memfd_create("slots", os.MFD_CLOEXEC)
+        os.ftruncate(self.slots, SLOTS_BYTES)
         blueprint.place.quiet(["qemu-img", "create", "-q", "-f", "qcow2", "-F", "raw", "-b",
                       blueprint.template, self.disk, "100G"])
-        words, ports = own_arguments(list(blueprint.words), blueprint.files, self.disk)
+        words, ports = own_arguments(list(blueprint.words), blueprint.files, self.disk,
+                                     self.slots)
         self.ports, theirs = {}, []
         for name in ports:
             self.ports[name], end = socket.socketpair()
@@ -167,7 +173,7 @@ class PlainMachine:
         if share:
             words += self.start_daemon(*share, blueprint.folder)
         self.qemu = subprocess.Popen(["qemu-system-x86_64", *words],
-                                     pass_fds=[end.fileno() for end in theirs],
+                                     pass_fds=[self.slots, *(end.fileno() for end in theirs)],
                                      stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL)
         atexit.register(self.close)
         for end in theirs:
@@ -259,6 +265,7 @@ class PlainMachine:
             self.daemon.wait()
         for end in self.ports.values():
             end.close()
+        os.close(self.slots)
         os.unlink(self.disk)
 
 

@@ -71,6 +71,8 @@ static const struct golden {
 	{ "frame_window", FRAME, FRAME_WINDOW },
 	{ "frame_eof", FRAME, FRAME_EOF },
 	{ "frame_close", FRAME, FRAME_CLOSE },
+	{ "frame_slot", FRAME, FRAME_SLOT },
+	{ "frame_free", FRAME, FRAME_FREE },
 	{ "session_frame_stdin", SESSION_FRAME, SESSION_FRAME_STDIN },
 	{ "session_frame_stdin_end", SESSION_FRAME, SESSION_FRAME_STDIN },
 	{ "session_frame_stdout", SESSION_FRAME, SESSION_FRAME_STDOUT },

@@ -8,7 +8,6 @@
 #include <fcntl.h>
 #include <unistd.h>
 
-#include "lib/ring_take.h"
 #include "lib/tap.h"
 
 static void ring_auto(struct ring *ring)
@@ -26,9 +25,9 @@ static void written_bytes_come_back_in_order(void)
 	CHECK(!ring.data && ring_space(&ring) == 8);
 	CHECK(ring_write(&ring, "hello", 5) == 5);
 	CHECK(ring_space(&ring) == 3);
-	CHECK(ring_take(&ring, out, sizeof(out)) == 5);
+	CHECK(ring_read(&ring, out, sizeof(out)) == 5);
 	CHECK(memcmp(out, "hello", 5) == 0);
-	CHECK(ring_take(&ring, out, sizeof(out)) == 0);
+	CHECK(ring_read(&ring, out, sizeof(out)) == 0);
 }
 
 static void full_ring_takes_what_fits(void)
@@ -55,7 +54,7 @@ static void every_offset_and_length_survives_wrapping(void)
 			bytes[i] = (uint8_t)(next_in + i);
 		next_in = (uint8_t)(next_in + ring_write(&ring, bytes, want));
 		CHECK(ring.len <= 7);
-		got = ring_take(&ring, bytes, step * 3 % 8);
+		got = ring_read(&ring, bytes, step * 3 % 8);
 		for (size_t i = 0; i < got; i++)
 			CHECK(bytes[i] == next_out++);
 	}
@@ -71,7 +70,7 @@ static void pieces_cover_data_and_space(void)
 	CHECK(ring_readable(&ring, iov) == 0);
 	CHECK(ring_writable(&ring, iov) == 1 && iov[0].iov_len == 8);
 	CHECK(ring_write(&ring, "abcdef", 6) == 6);
-	CHECK(ring_take(&ring, out, 4) == 4);
+	CHECK(ring_read(&ring, out, 4) == 4);
 	CHECK(ring_writable(&ring, iov) == 2);
 	CHECK(iov[0].iov_len == 2 && iov[1].iov_len == 4);
 	memcpy(iov[0].iov_base, "gh", 2);
@@ -94,7 +93,7 @@ static void trim_gives_memory_back_only_when_empty(void)
 	CHECK(ring_write(&ring, "ab", 2) == 2);
 	ring_trim(&ring);
 	CHECK(ring.data && ring.len == 2);
-	CHECK(ring_take(&ring, out, 4) == 2);
+	CHECK(ring_read(&ring, out, 4) == 2);
 	ring_trim(&ring);
 	CHECK(!ring.data && ring.capacity == 4);
 	CHECK(ring_write(&ring, "cd", 2) == 2);
@@ -112,18 +111,18 @@ static void memory_grows_with_what_is_in_it(void)
 	ring_init(&ring, 256 * 1024);
 	CHECK(ring_write(&ring, bytes, 100) == 100);
 	CHECK(ring.size == 4096);
-	CHECK(ring_take(&ring, out, 50) == 50);
+	CHECK(ring_read(&ring, out, 50) == 50);
 	/* Wraps first, then moves to larger memory in order. */
 	CHECK(ring_write(&ring, bytes + 100, 4000) == 4000);
 	CHECK(ring.size == 4096);
 	CHECK(ring_write(&ring, bytes + 4100, 900) == 900);
 	CHECK(ring.size == 8192 && ring.len == 4950);
-	CHECK(ring_take(&ring, out, 4950) == 4950);
+	CHECK(ring_read(&ring, out, 4950) == 4950);
 	CHECK(!memcmp(out, bytes + 50, 4950));
 	CHECK(ring_room(&ring, 60000, iov) == 1 && iov[0].iov_len == 65536);
 	CHECK(ring_write(&ring, bytes, sizeof(bytes)) == 256 * 1024);
 	CHECK(ring.size == ring.capacity && ring_room(&ring, 1, iov) == 0);
-	CHECK(ring_take(&ring, out, 5000) == 5000);
+	CHECK(ring_read(&ring, out, 5000) == 5000);
 	CHECK(!memcmp(out, bytes, 5000));
 }
 
@@ -137,7 +136,7 @@ static void a_descriptor_takes_what_is_there(void)
 	ring_init(&ring, 4);
 	CHECK(ring_drain_to(&ring, ends[1]) == 0);
 	CHECK(ring_write(&ring, "abcd", 4) == 4);
-	CHECK(ring_take(&ring, out, 3) == 3);
+	CHECK(ring_read(&ring, out, 3) == 3);
 	CHECK(ring_write(&ring, "ef", 2) == 2);
 	CHECK(ring_drain_to(&ring, ends[1]) == 3);
 	CHECK(ring.len == 0);

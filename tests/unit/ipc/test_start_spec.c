@@ -101,7 +101,7 @@ static void missing_and_unknown_keys_are_refused(void)
 
 	json_object_foreach(object, key, value)
 		CHECK(decode_with(key, NULL) == -1);
-	CHECK(json_object_size(object) == 32);
+	CHECK(json_object_size(object) == 34);
 	json_decref(object);
 	CHECK(decode_with("extra", json_null()) == -1);
 	CHECK(decode_with("cpus", json_integer(4)) == 0);
@@ -172,6 +172,9 @@ static void a_goal_has_what_it_needs(void)
 	CHECK(decode_with("device_state", json_null()) == -1);
 	CHECK(decode_with("goal", json_string("cold")) == -1);
 	CHECK(decode_with("goal", json_string("make-warm")) == -1);
+	/* another disk is another machine than the memory knows */
+	CHECK(decode_with("spool", json_string("/spool")) == -1);
+	CHECK(decode_with("spool", json_string("spool")) == -1);
 }
 
 static void what_is_not_an_object_is_refused(void)

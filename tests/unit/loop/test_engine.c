@@ -47,7 +47,11 @@ static int turn(void *ctx, const char *prompt, struct output *output,
 	turn->end = script->end;
 	turn->exit_code = says[0] == '!';
 	script->time += 100;
-	if (says[0] == '!')
+	if (says[0] == '~') {
+		turn->end = ENGINE_TURN_SILENT;
+		output->waiting = output->failed = true;
+		snprintf(output->error, sizeof(output->error), "%s", says + 1);
+	} else if (says[0] == '!')
 		output_feed_errors(output, says + 1, strlen(says + 1));
 	else
 		output_feed(output, says, strlen(says));
@@ -423,6 +427,16 @@ static void silence_is_an_error_that_counts(void)
 	CHECK(run(&script, 2) == RUN_LIMIT && state.iteration == 2);
 }
 
+static void who_only_waited_for_the_network_is_no_iteration(void)
+{
+	struct script script = { .says = SAYS("~Reconnecting... 5/5", COMPLETE),
+				 .changes = true };
+
+	fresh();
+	CHECK(run(&script, 1) == RUN_COMPLETE && state.iteration == 1);
+	CHECK(script.turns == 2 && script.waits == 1);
+}
+
 static void a_wish_to_stop_finishes_the_turn(void)
 {
 	struct script script = { .says = SAYS("a", "b"),
@@ -485,6 +499,7 @@ int main(void)
 	RUN(other_ends_are_told_apart);
 	RUN(only_an_error_is_rolled_back);
 	RUN(silence_is_an_error_that_counts);
+	RUN(who_only_waited_for_the_network_is_no_iteration);
 	RUN(a_wish_to_stop_finishes_the_turn);
 	RUN(time_cost_and_pace_are_limits);
 	RUN(a_quoted_promise_is_none);

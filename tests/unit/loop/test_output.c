@@ -123,8 +123,23 @@ static void codex_without_a_network_is_seen(void)
 	     "{\"type\":\"error\",\"message\":\"Reconnecting... waiting for "
 	     "network (Connection failed: error sending request)\"}\n",
 	     "");
-	CHECK(out.failed && !out.ended);
+	CHECK(out.failed && !out.ended && out.waiting);
 	CHECK(!strncmp(out.action, "Reconnecting... waiting", 23));
+	feed(OUTPUT_CODEX,
+	     "{\"type\":\"error\",\"message\":\"Reconnecting... 2/5 (stream "
+	     "disconnected before completion: error sending request)\"}\n",
+	     "ERROR something else\n");
+	CHECK(out.waiting);
+	/* it came back */
+	feed(OUTPUT_CODEX,
+	     "{\"type\":\"error\",\"message\":\"Reconnecting... 1/5\"}\n"
+	     "{\"type\":\"item.started\",\"item\":{\"type\":\"command_"
+	     "execution\",\"command\":\"make\"}}\n",
+	     "");
+	CHECK(!out.waiting);
+	feed(OUTPUT_CODEX,
+	     "{\"type\":\"error\",\"message\":\"the disk is full\"}\n", "");
+	CHECK(!out.waiting);
 }
 
 static void codex_is_read(void)

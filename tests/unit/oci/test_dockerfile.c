@@ -40,6 +40,28 @@ static void what_is_no_image_is_left_out(void)
 	CHECK(finds("FROM \\\none\n", "\\", NULL));
 }
 
+static bool is_alone(const char *text)
+{
+	dockerfile_find_bases(text, strlen(text), &found);
+	return found.alone;
+}
+
+static void a_file_may_be_one_from_and_no_more(void)
+{
+	CHECK(is_alone("FROM one"));
+	CHECK(is_alone("# syntax=x\n\n FROM one AS last\r\n# RUN no\n\n"));
+	CHECK(!is_alone(""));
+	CHECK(!is_alone("# FROM one\n"));
+	CHECK(!is_alone("FROM scratch\n"));
+	CHECK(!is_alone("FROM $one\n"));
+	CHECK(!is_alone("FROM --platform=linux/arm64 one\n"));
+	CHECK(!is_alone("FROM one\nUSER root\n"));
+	CHECK(!is_alone("ARG A\nFROM one\n"));
+	CHECK(!is_alone("FROM one\nFROM one\n"));
+	CHECK(!is_alone("FROM \\\none\n"));
+	CHECK(!is_alone("FROM one \\\n AS two\n"));
+}
+
 static void limits_are_kept(void)
 {
 	char text[REFERENCE_TEXT_MAX + 16] = "FROM ";
@@ -75,6 +97,7 @@ int main(void)
 {
 	RUN(names_stand_after_from);
 	RUN(what_is_no_image_is_left_out);
+	RUN(a_file_may_be_one_from_and_no_more);
 	RUN(limits_are_kept);
 	RUN(a_file_may_end_anywhere);
 	return DONE();

@@ -53,8 +53,8 @@ static void unknown_types_are_refused(void)
 		uint8_t bytes[FRAME_HEADER_BYTES] = { (uint8_t)type };
 		struct frame frame;
 
-		bytes[4] = type != FRAME_MESSAGE;
-		bytes[8] = type == FRAME_EOF ? 0 : 4;
+		bytes[4] = type != FRAME_MESSAGE && type != FRAME_FREE;
+		bytes[8] = type == FRAME_EOF ? 0 : type < FRAME_SLOT ? 4 : 8;
 		CHECK((frame_decode(bytes, &frame) == 0) ==
 		      (type >= FRAME_MESSAGE && type < FRAME_TYPES));
 	}

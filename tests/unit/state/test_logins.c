@@ -27,9 +27,12 @@ AUTO_DEFINE(json, json_t *, json_decref)
 #define PAIR(value, holder) \
 	"{\"value\": \"" value "\", \"placeholder\": \"" holder "\"}"
 
+#define RENEW(endpoint, type, fields)                                       \
+	", \"token_endpoints\": [\"t.test/x\"], \"renew\": {\"endpoint\": " \
+	"\"" endpoint "\", \"type\": \"" type "\", \"fields\": " fields "}"
+
 static const char service_text[] = "{\"services\": [" SERVICE(
-	"a", ", \"token_endpoints\": [\"t.test/x\"]") ", " SERVICE("b",
-								   "") "]}";
+	"a", RENEW("t.test/x", "json", "{}")) ", " SERVICE("b", "") "]}";
 
 static json_t *services;
 
@@ -47,9 +50,13 @@ static void a_store_with_other_logins_is_refused(void)
 		STORE("{\"a\": {\"tokens\": {}}}"),
 		STORE(LOGIN("\"other\": " PAIR(VALUE, HOLDER))),
 		STORE(LOGIN("\"id_token\": " PAIR(VALUE, VALUE))),
-		STORE(LOGIN("\"id_token\": " PAIR(VALUE, HOLDER "p"))),
 		STORE(LOGIN("\"id_token\": " PAIR("short", "shorp"))),
 		STORE(LOGIN("\"id_token\": 1")),
+		STORE("{\"a\": {\"set\": 1, \"tokens\": {}, \"expires\": "
+		      "\"x\"}}"),
+		STORE("{\"a\": {\"set\": 1, \"tokens\": {}, \"refused\": "
+		      "true}}"),
+		STORE("{\"a\": {\"set\": 1, \"tokens\": {}, \"all\": true}}"),
 	};
 
 	for (size_t i = 0; i < ARRAY_SIZE(bad); i++) {
@@ -67,12 +74,12 @@ static void logins_are_the_agents_or_expected(void)
 	AUTO(json) json_t *agents = NULL, *none = NULL, *expected = NULL;
 
 	REQUIRE(own);
-	agents = logins_for(services, own, "robot");
+	agents = logins_for(services, NULL, own, "robot");
 	CHECK(json_array_size(agents) == 1);
-	none = logins_for(services, own, "shell");
+	none = logins_for(services, NULL, own, "shell");
 	CHECK(json_array_size(none) == 0);
 	CHECK(logins_expect(own, "a") == 1 && logins_expect(own, "a") == 0);
-	expected = logins_for(services, own, NULL);
+	expected = logins_for(services, NULL, own, NULL);
 	CHECK(json_array_size(expected) == 1);
 	CHECK(logins_remove(own, "a") == 1 && logins_remove(own, "a") == 0);
 	CHECK(!json_object_get(own, "logins"));
@@ -112,6 +119,95 @@ static void tokens_are_of_a_service_with_an_endpoint(void)
 	CHECK(logins_put(own, services, "a", tokens, NULL) == 0);
 }
 
+static void how_to_renew_is_plain_and_at_an_endpoint(void)
+{
+	static const char *const texts[] = {
+		SERVICE("a", RENEW("t.test/x", "json", "{\"c\": \"me_1:x\"}")),
+		SERVICE("a", RENEW("t.test/x", "form", "{}")),
+		SERVICE("a", RENEW("other.test/x", "json", "{}")),
+		SERVICE("a", RENEW("t.test/x", "xml", "{}")),
+		SERVICE("a", RENEW("t.test/x", "json", "[]")),
+		SERVICE("a", RENEW("t.test/x", "json", "{\"c\": 1}")),
+		SERVICE("a", RENEW("t.test/x", "json", "{\"c\": \"a\\\"b\"}")),
+		SERVICE("a", RENEW("t.test/x", "form", "{\"c\": \"a&b=c\"}")),
+		SERVICE("a", RENEW("t.test/x", "form", "{\"c d\": \"a\"}")),
+		SERVICE("a", ", \"renew\": {\"endpoint\": \"t.test/x\", "
+			     "\"type\": \"json\", \"fields\": {}}"),
+	};
+
+	for (size_t i = 0; i < ARRAY_SIZE(texts); i++) {
+		char text[1024];
+		AUTO(json) json_t *list = NULL;
+
+		snprintf(text, sizeof(text), "{\"services\": [%s]}", texts[i]);
+		list = services_parse(text, strlen(text), NULL);
+		if (!list != (i >= 2))
+			printf("# %s\n", texts[i]);
+		CHECK(!list == (i >= 2));
+	}
+}
+
+#define MADE                                                           \
+	STORE(LOGIN("\"access_token\": " PAIR(                         \
+		VALUE, HOLDER) ", \"refresh_token\": " PAIR(VALUE "r", \
+							    HOLDER)))
+
+static void a_login_ends_is_renewed_or_refused(void)
+{
+	AUTO(json) json_t *own = parse(MADE);
+	AUTO(json)
+	json_t *tokens = json_pack("[{s:s, s:s, s:s}]", "field", "access_token",
+				   "placeholder", HOLDER, "value", VALUE "2");
+	AUTO(json) json_t *list = NULL, *later = NULL;
+	const json_t *login;
+
+	REQUIRE(own);
+	login = logins_of(own, "a");
+	CHECK(login_is_made(login) && login_is_renewable(login));
+	logins_set_expiry(own, "a", 77);
+	CHECK(logins_refuse(own, "a") == 1 && logins_refuse(own, "a") == 0);
+	CHECK(logins_refuse(own, "b") == 0);
+	CHECK(!login_is_renewable(login));
+	list = logins_for(services, NULL, own, NULL);
+	CHECK(json_integer_value(json_object_get(json_array_get(list, 0),
+						 "expires")) == 77);
+	CHECK(json_is_true(
+		json_object_get(json_array_get(list, 0), "refused")));
+	CHECK(json_object_get(json_array_get(list, 0), "renew"));
+	/* New tokens: what was said of the old ones is void. */
+	CHECK(logins_put(own, services, "a", tokens, NULL) == 0);
+	CHECK(login_is_renewable(login) && !json_object_get(login, "expires"));
+	logins_set_expiry(own, "a", 0);
+	later = logins_for(services, NULL, own, NULL);
+	CHECK(json_array_size(json_object_get(json_array_get(later, 0),
+					      "tokens")) == 2);
+}
+
+static void a_login_of_all_is_told_as_a_secret(void)
+{
+	AUTO(json) json_t *all = parse(MADE);
+	AUTO(json) json_t *own = parse(STORE("{}"));
+	AUTO(json) json_t *list = NULL, *logins = NULL;
+	const json_t *one;
+
+	REQUIRE(all && own);
+	list = secret_bindings_make(services, all, own, NULL);
+	CHECK(secret_bindings_fill(list, services, own) == 1);
+	one = json_array_get(list, 0);
+	CHECK(!strcmp(json_string_value(json_object_get(one, "value")), VALUE));
+	CHECK(strcmp(json_string_value(json_object_get(one, "placeholder")),
+		     HOLDER) != 0);
+	CHECK(json_array_size(json_object_get(one, "variables")) == 1);
+	logins = logins_for(services, all, own, NULL);
+	CHECK(json_array_size(json_object_get(json_array_get(logins, 0),
+					      "tokens")) == 2);
+	/* One that is waited for becomes theirs for a time. */
+	logins_expect_for_all(own, "a", (int64_t)1 << 40);
+	CHECK(login_is_for_all(logins_of(own, "a")));
+	logins_expect_for_all(own, "a", 9);
+	CHECK(!login_is_for_all(logins_of(own, "a")));
+}
+
 int main(void)
 {
 	services = services_parse(service_text, strlen(service_text), NULL);
@@ -121,6 +217,9 @@ int main(void)
 	RUN(logins_are_the_agents_or_expected);
 	RUN(the_access_token_is_bound_without_a_variable);
 	RUN(tokens_are_of_a_service_with_an_endpoint);
+	RUN(how_to_renew_is_plain_and_at_an_endpoint);
+	RUN(a_login_ends_is_renewed_or_refused);
+	RUN(a_login_of_all_is_told_as_a_secret);
 	json_decref(services);
 	return DONE();
 }

@@ -19,6 +19,8 @@
 #define KEY "0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef"
 #define OTHER "1123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef"
 
+#define FACTS "QEMU: 2\nCPUs: 4\nbawn: 1, machine 1\n"
+
 static int folder = -1;
 static char place[] = "/tmp/bawn-snapshot-XXXXXX";
 
@@ -26,6 +28,7 @@ static struct snapshot example(void)
 {
 	struct snapshot snapshot = {
 		.key = KEY,
+		.facts = "QEMU: 1\nCPUs: 4\n",
 		.marker = OTHER,
 		.accel = "tcg",
 		.machine = "pc-q35-7.2",
@@ -49,6 +52,7 @@ static void a_manifest_is_read_as_it_was_written(void)
 
 	CHECK(text && snapshot_parse(text, strlen(text), &again, &err) == 0);
 	CHECK(!strcmp(again.key, KEY) && !strcmp(again.marker, OTHER));
+	CHECK(!strcmp(again.facts, snapshot.facts));
 	CHECK(again.cpus == 2 && again.memory_mib == 1 && again.quiet);
 	CHECK(again.created == 1000 && again.next_session == 9);
 	CHECK(json_equal(again.sessions, snapshot.sessions));
@@ -98,6 +102,9 @@ static void wrong_values_are_refused(void)
 {
 	CHECK(parse_with("cpus", json_integer(3)) == 0);
 	CHECK(parse_with("version", json_integer(2)) == -1);
+	CHECK(parse_with("version", json_true()) == -1);
+	CHECK(parse_with("facts", NULL) == 0);
+	CHECK(parse_with("facts", json_true()) == -1);
 	CHECK(parse_with("extra", json_true()) == -1);
 	CHECK(parse_with("key", NULL) == -1);
 	CHECK(parse_with("key", json_string("0")) == -1);
@@ -107,6 +114,44 @@ static void wrong_values_are_refused(void)
 	CHECK(parse_with("next_session", json_integer(0)) == -1);
 	CHECK(parse_with("sessions", json_pack("[i]", 3)) == -1);
 	CHECK(parse_with("ram", json_object()) == -1);
+}
+
+static const char *differs(const char *kept, const char *here)
+{
+	static char text[400];
+
+	return snapshot_difference(kept, here, text, sizeof(text)) < 0 ? NULL
+								       : text;
+}
+
+static void a_difference_is_named(void)
+{
+	char kept[] = "QEMU: 1\nCPU: a\nno fact\nbawn: 1", again[sizeof(kept)];
+
+	CHECK(!differs(kept, kept) && !differs("", kept) && !differs(kept, ""));
+	CHECK(!strcmp(differs(kept, "QEMU: 2\nCPU: b\n"),
+		      "another QEMU (kept: 1, here: 2)"));
+	CHECK(!strcmp(differs(kept, "new: 1\nQEMU: 1\nbawn: 2"),
+		      "another bawn (kept: 1, here: 2)"));
+	CHECK(!strcmp(differs("QEMU: \033[1m", "QEMU: 2"),
+		      "another QEMU (kept: \\x1b[1m, here: 2)"));
+	for (size_t i = 0; i < sizeof(kept); i++) {
+		memcpy(again, kept, i);
+		again[i] = '\0';
+		differs(again, kept);
+		CHECK(!differs(again, again));
+	}
+}
+
+static void another_format_is_foreign(void)
+{
+	static const char text[] = "{\"version\": 7, \"more\": []}";
+	struct snapshot snapshot;
+	struct error err = { 0 };
+
+	CHECK(snapshot_parse(text, strlen(text), &snapshot, &err) == -1);
+	CHECK(err.code == ESTALE);
+	CHECK(strstr(err.text, "another format (kept: 7, here: 1)"));
 }
 
 static int make(const char *name, off_t size)
@@ -141,7 +186,7 @@ static int load(const char *key)
 	struct snapshot snapshot;
 	struct error err = { 0 };
 
-	if (snapshot_load(folder, key, &snapshot, &err) < 0)
+	if (snapshot_load(folder, key, FACTS, &snapshot, &err) < 0)
 		return err.code;
 	snapshot_release(&snapshot);
 	return 0;
@@ -219,6 +264,8 @@ int main(void)
 	RUN(a_manifest_is_read_as_it_was_written);
 	RUN(a_cut_manifest_is_damaged);
 	RUN(wrong_values_are_refused);
+	RUN(a_difference_is_named);
+	RUN(another_format_is_foreign);
 	RUN(whole_ones_load_and_others_say_why);
 	RUN(a_checkpoint_is_completed_by_its_taker);
 	RUN(a_sum_knows_places_and_not_holes);

@@ -27,11 +27,10 @@ static struct start_spec spec(enum start_goal goal)
 	};
 }
 
-static char *joined(enum start_goal goal)
+static char *join(const struct start_spec *s)
 {
 	static char text[16384];
-	struct start_spec s = spec(goal);
-	char **argv = qemu_argv(&s);
+	char **argv = qemu_argv(s);
 	size_t len = 0;
 
 	for (size_t i = 0; argv[i]; i++)
@@ -39,6 +38,13 @@ static char *joined(enum start_goal goal)
 					argv[i]);
 	qemu_argv_free(argv);
 	return text;
+}
+
+static char *joined(enum start_goal goal)
+{
+	struct start_spec s = spec(goal);
+
+	return join(&s);
 }
 
 static void no_path_of_a_sandbox_is_among_the_arguments(void)
@@ -59,6 +65,21 @@ static void every_image_has_its_format_named(void)
 			   "read-only=off"));
 	CHECK(strstr(text, "discard=unmap,backing=disk1"));
 	CHECK(!strstr(text, "-drive"));
+}
+
+/* Its writer hears of a full host disk; the root's machine would stand. */
+static void a_spool_is_a_disk_of_its_own(void)
+{
+	struct start_spec s = spec(START_COLD);
+	const char *text;
+
+	CHECK(!strstr(join(&s), "spool"));
+	s.spool = "/secret/spool";
+	text = join(&s);
+	CHECK(strstr(text, "driver=raw,node-name=spool,"));
+	CHECK(strstr(text, "drive=spool,addr=07.0,serial=bawn.spool,"
+			   "werror=report"));
+	CHECK(!strstr(text, "secret"));
 }
 
 static void only_a_new_warm_image_shares_its_memory(void)
@@ -112,15 +133,16 @@ static void another_machine_has_another_version(void)
 
 	digest_bytes(text, strlen(text), hex);
 	printf("# %s\n", hex);
-	CHECK(START_MACHINE_VERSION == 4);
-	CHECK(strcmp(hex, "b17be518dba96b060ec3087e2c328b3400411fb14fe0ec62b37c"
-			  "f0e76204c931") == 0);
+	CHECK(START_MACHINE_VERSION == 5);
+	CHECK(strcmp(hex, "916950bb76d0bc3c9f03da5d1683b56b38ba602abd14bc603317"
+			  "2f593c8fa493") == 0);
 }
 
 int main(void)
 {
 	RUN(no_path_of_a_sandbox_is_among_the_arguments);
 	RUN(every_image_has_its_format_named);
+	RUN(a_spool_is_a_disk_of_its_own);
 	RUN(only_a_new_warm_image_shares_its_memory);
 	RUN(a_restore_has_no_kernel_and_waits_for_its_state);
 	RUN(what_must_never_be_missing_is_there);

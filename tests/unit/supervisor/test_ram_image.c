@@ -6,6 +6,7 @@
 
 #include <fcntl.h>
 #include <signal.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -16,13 +17,15 @@
 #include "base/error.h"
 #include "base/own.h"
 #include "lib/tap.h"
+#include "state/snapshot.h"
 
-#define PAGES 1000u
+#define PAGES 3000u
 #define PAGE 4096u
 #define BYTES ((size_t)PAGES * PAGE)
 
 static char base_name[] = "/tmp/bawn-ram-XXXXXX";
 static char out_name[] = "/tmp/bawn-ram-XXXXXX";
+static uint64_t first_sum;
 
 /* What the file has: every third page something, the rest holes. */
 static int make_base(void)
@@ -67,17 +70,17 @@ static void the_copy_is_what_the_child_sees(void)
 {
 	AUTO_CLOSE int base = make_base();
 	AUTO_CLOSE int out = mkstemp(out_name);
-	AUTO_CLOSE int memory = memfd_create("test", MFD_CLOEXEC);
 	pid_t pid = start_child(base);
 	struct ram_image image;
 	struct error err = { 0 };
+	char sum[65], noted[65];
 	struct stat st;
 	unsigned wrong = 0, turns = 0, ahead = 0;
 	int more;
 
 	CHECK(ram_image_begin(&image, pid, base, out, BYTES, &err) == 0);
 	/* some of it twice: what was copied ahead may be old by now */
-	CHECK(ram_image_through(&image, memory, &err) == 0);
+	CHECK(ram_image_through_memory(&image, &err) == 0);
 	while ((more = ram_image_ahead(&image, 20 * PAGE, &err)) > 0)
 		ahead++;
 	CHECK(more == 0 && ahead > 0);
@@ -86,6 +89,12 @@ static void the_copy_is_what_the_child_sees(void)
 	while ((more = ram_image_more(&image, 10 * PAGE, &err)) > 0)
 		turns++;
 	CHECK(more == 0 && turns > 10);
+	/* nobody need read it again */
+	CHECK(snapshot_sum(out, sum, &err) == 0);
+	snprintf(noted, sizeof(noted), "%016llx",
+		 (unsigned long long)image.sum);
+	CHECK(image.sum && strcmp(sum, noted) == 0);
+	first_sum = image.sum;
 	ram_image_release(&image);
 	for (unsigned page = 0; page < PAGES; page++) {
 		char want[4] = { 0 }, got[4];
@@ -106,6 +115,30 @@ static void the_copy_is_what_the_child_sees(void)
 	waitpid(pid, NULL, 0);
 }
 
+/* As `stop` does it: from QEMU to the file at once. */
+static void without_memory_between_it_is_the_same(void)
+{
+	AUTO_CLOSE int base = open(base_name, O_RDONLY);
+	AUTO_CLOSE int out = open(out_name, O_RDWR | O_TRUNC);
+	pid_t pid = start_child(base);
+	struct ram_image image;
+	struct error err = { 0 };
+	char sum[65], noted[65];
+	int more;
+
+	CHECK(ram_image_begin(&image, pid, base, out, BYTES, &err) == 0);
+	CHECK(ram_image_take(&image, &err) == 0);
+	while ((more = ram_image_more(&image, BYTES, &err)) > 0)
+		;
+	CHECK(more == 0 && snapshot_sum(out, sum, &err) == 0);
+	snprintf(noted, sizeof(noted), "%016llx",
+		 (unsigned long long)image.sum);
+	CHECK(image.sum == first_sum && strcmp(sum, noted) == 0);
+	ram_image_release(&image);
+	kill(pid, SIGKILL);
+	waitpid(pid, NULL, 0);
+}
+
 static void a_process_without_it_is_refused(void)
 {
 	AUTO_CLOSE int base = open(base_name, O_RDONLY);
@@ -121,6 +154,7 @@ static void a_process_without_it_is_refused(void)
 int main(void)
 {
 	RUN(the_copy_is_what_the_child_sees);
+	RUN(without_memory_between_it_is_the_same);
 	RUN(a_process_without_it_is_refused);
 	unlink(base_name);
 	unlink(out_name);

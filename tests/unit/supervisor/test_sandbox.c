@@ -17,7 +17,6 @@
 #include "base/fileio.h"
 #include "base/log.h"
 #include "ipc/control.h"
-#include "lib/ring_take.h"
 #include "lib/tap.h"
 #include "proto/cursor.h"
 
@@ -67,7 +66,7 @@ static void guest_stream(void *ctx, struct mux_stream *stream)
 	if (stream->id != seen.stdio)
 		return;
 	seen.stdin_len +=
-		ring_take(&stream->in, seen.stdin_bytes + seen.stdin_len,
+		ring_read(&stream->in, seen.stdin_bytes + seen.stdin_len,
 			  sizeof(seen.stdin_bytes) - seen.stdin_len);
 	seen.stdin_eof |= stream->peer_eof;
 }

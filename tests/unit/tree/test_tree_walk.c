@@ -106,6 +106,31 @@ static void a_disk_has_fifos_and_every_kind_of_attribute(void)
 	CHECK(!has || memmem(disk.data, disk.len, name, strlen(name)));
 }
 
+/* What a file's own bytes are, says who reads them. */
+static ssize_t read_letters(void *ctx, int fd, uint64_t at, void *bytes,
+			    size_t len)
+{
+	static const char letters[] = "ABCDEFGH";
+
+	CHECK(at < 8 && len == 8 - at);
+	memcpy(bytes, letters + at, 1);
+	return 1;
+}
+
+static void another_reader_is_asked_for_each_byte_in_turn(void)
+{
+	AUTO_BUFFER struct buffer archive = BUFFER_INIT(ARCHIVE_MAX);
+	struct tree_walk_setup setup = { .put = put,
+					 .read = read_letters,
+					 .ctx = &archive };
+
+	CHECK(fileio_replace(AT_FDCWD, "8", "12345678", 8, 0644, 0, &err) == 0);
+	CHECK(tree_walk(AT_FDCWD, "8", "8", &setup, &err) == 0);
+	CHECK(memmem(archive.data, archive.len, "ABCDEFGH", 8));
+	CHECK(!memmem(archive.data, archive.len, "12345678", 8));
+	CHECK(unlink("8") == 0);
+}
+
 int main(void)
 {
 	CHECK(mkdtemp(top) != NULL && chdir(top) == 0);
@@ -118,6 +143,7 @@ int main(void)
 	CHECK(mkfifo("kept/pipe", 0600) == 0);
 	RUN(folders_are_emptied_or_left_out_as_is_chosen);
 	RUN(a_disk_has_fifos_and_every_kind_of_attribute);
+	RUN(another_reader_is_asked_for_each_byte_in_turn);
 	CHECK(chdir("/") == 0 && fileio_remove_tree(AT_FDCWD, top, &err) == 0);
 	return DONE();
 }

@@ -119,8 +119,58 @@ static void tokens_keep_their_shape(void)
 	CHECK(!token_is_plain(span_over(RANDOM, sizeof(RANDOM))));
 }
 
+static int64_t number(const char *body)
+{
+	return token_body_number(TOKEN_BODY_JSON, span_of(body), "t");
+}
+
+static void numbers_are_found(void)
+{
+	CHECK(token_body_number(TOKEN_BODY_JSON, span_of(JSON), "expires_in") ==
+	      28800);
+	CHECK(token_body_number(TOKEN_BODY_JSON, span_of(JSON), "account") ==
+	      0);
+	CHECK(token_body_number(TOKEN_BODY_FORM, span_of("t=60&u=1"), "t") ==
+	      60);
+	CHECK(number("{\"t\": 3600}") == 3600);
+	CHECK(number("{\"t\": \"3600\"}") == 3600);
+	CHECK(number("{\"t\": -1}") == 0);
+	CHECK(number("{\"t\": 1.5}") == 0);
+	CHECK(number("{\"t\": 1e9}") == 0);
+	CHECK(number("{\"t\": 9999999999999}") == 0);
+	CHECK(number("{\"t\": null}") == 0);
+	CHECK(number("{\"t\": 1, \"t\": 2}") == 0);
+	CHECK(number("{\"t\": 1") == 0);
+	CHECK(number("{}") == 0);
+}
+
+/* {"exp":1800000000,"a":"?>"}: with a byte that base64url writes otherwise */
+#define JWT "eyJhIjoxfQ.eyJleHAiOjE4MDAwMDAwMDAsImEiOiI_PiJ9."
+
+static void a_jwt_says_when_it_ends(void)
+{
+	static const char jwt[] = JWT RANDOM;
+
+	CHECK(token_expires(span_of(jwt)) == 1800000000);
+	CHECK(token_expires(span_of("eyJhIjoxfQ.!!!!." RANDOM)) == 0);
+	CHECK(token_expires(span_of("eyJhIjoxfQ.e30." RANDOM)) == 0);
+	CHECK(token_expires(span_of("eyJhIjoxfQ.." RANDOM)) == 0);
+	CHECK(token_expires(span_of("sk-ant-oat01-" RANDOM)) == 0);
+	CHECK(token_expires(span_of("")) == 0);
+	/* What is cut in its middle says nothing else. */
+	for (size_t len = 0; len < strlen(jwt); len++) {
+		AUTO_FREE char *text = strndup(jwt, len);
+		int64_t found = token_expires(span_over(text, len));
+
+		CHECK(found == 0 || (found == 1800000000 &&
+				     len >= strlen(JWT) + TOKEN_HIDDEN_MIN));
+	}
+}
+
 int main(void)
 {
+	RUN(numbers_are_found);
+	RUN(a_jwt_says_when_it_ends);
 	RUN(fields_of_both_kinds_are_found);
 	RUN(what_could_be_read_otherwise_is_refused);
 	RUN(a_deep_body_is_refused);
