@@ -293,8 +293,11 @@ static int step(struct relay *relay, struct error *err)
 		read_stdin(relay);
 	if (polls[CONNECTION].revents & POLLOUT)
 		relay_frames_flush(&relay->frames);
+	/* a session that was joined anew: frames that came with the answer */
 	if (relay_ask_step(relay, polls[ASKS].revents != 0))
-		return 0;
+		return relay->asking || relay->finished
+			       ? 0
+			       : take_frames(relay, err);
 	if (polls[CONNECTION].revents & (POLLIN | POLLHUP | POLLERR))
 		return read_connection(relay, err);
 	/* frames that waited for room in an output */

@@ -289,6 +289,12 @@ class Screen:
     def bawn(self, *args):
         return self.start(BAWN, *args)
 
+    def child(self):
+        """The pid of the command that start() runs."""
+        shell = self.tmux("display-message", "-p", "-t", "s", "#{pane_pid}").strip()
+        with open(f"/proc/{shell}/task/{shell}/children", encoding="utf-8") as file:
+            return int(file.read().split()[0])
+
     def text(self):
         return self.tmux("capture-pane", "-p", "-t", "s")
 

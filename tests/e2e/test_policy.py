@@ -3,6 +3,7 @@
 import json
 import os
 import re
+import signal
 import socket
 import stat
 import subprocess
@@ -506,6 +507,22 @@ def test_a_question_that_was_answered_elsewhere_goes_away(world, asking, screen)
     one.see(MARK, 20)
     world("policy", "approvals", "allow", asking)
     one.see("hello of else.example:2222")
+    one.see("^over")
+    leave(one)
+
+
+def test_what_was_printed_behind_a_question_is_there_afterwards(world, asking, screen):
+    """Nothing follows it: all there is comes in one piece with the answer to joining."""
+    one = agent(world, screen, asking)
+    one.type("rm -f /tmp/said; nc -w 40 behind.example 2222 < /dev/null; echo over; > /tmp/said")
+    one.see(MARK, 20)
+    command = one.child()
+    os.kill(command, signal.SIGSTOP)
+    world("policy", "approvals", "allow", asking)
+    wait(lambda: world.raw("exec", asking, "test", "-e", "/tmp/said").code == 0, 30,
+         "the last word")
+    os.kill(command, signal.SIGCONT)
+    one.see("hello of behind.example:2222")
     one.see("^over")
     leave(one)
 
