@@ -232,7 +232,7 @@ int main(void)
 	phases_end(&sandbox.phases, "open");
 
 	if (confine_and_spawn(&sandbox, &err) < 0 ||
-	    sandbox_open(&sandbox, &err) < 0 ||
+	    sandbox_facts_open(&sandbox, &err) < 0 ||
 	    !clients_add(&sandbox.clients, CLI_FD, in.data, in.len, &err) ||
 	    lock(&sandbox, &err) < 0)
 		die(&err);
@@ -240,7 +240,7 @@ int main(void)
 		die(&err);
 
 	failed = sandbox.failed;
-	sandbox_close(&sandbox);
+	sandbox_facts_close(&sandbox);
 	loop_free(sandbox.loop);
 	files_close(&files);
 	start_spec_release(&spec);

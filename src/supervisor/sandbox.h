@@ -87,8 +87,8 @@ struct sandbox {
 };
 
 /* After qemu_spawn() and isolation: everything goes onto the loop. */
-int sandbox_open(struct sandbox *sandbox, struct error *err);
-void sandbox_close(struct sandbox *sandbox);
+int sandbox_facts_open(struct sandbox *sandbox, struct error *err);
+void sandbox_facts_close(struct sandbox *sandbox);
 
 /* The guest answered WAKE. */
 void sandbox_awake(struct sandbox *sandbox);

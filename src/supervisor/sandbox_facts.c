@@ -273,7 +273,7 @@ static int open_clock(struct sandbox *sandbox, struct error *err)
 	return loop_add(sandbox->loop, &sandbox->clock_source, err);
 }
 
-int sandbox_open(struct sandbox *sandbox, struct error *err)
+int sandbox_facts_open(struct sandbox *sandbox, struct error *err)
 {
 	struct qemu *qemu = &sandbox->qemu;
 	struct files *files = sandbox->files;
@@ -303,7 +303,7 @@ int sandbox_open(struct sandbox *sandbox, struct error *err)
 	return 0;
 }
 
-void sandbox_close(struct sandbox *sandbox)
+void sandbox_facts_close(struct sandbox *sandbox)
 {
 	sessions_lost(&sandbox->sessions, "the supervisor ends");
 	clients_close(&sandbox->clients);

@@ -155,7 +155,7 @@ static void begin(void)
 	buffer_init(&sandbox.qemu.error_line, 1024);
 	sandbox.qemu.profile.stage = ISOLATE_STAGE_NONE;
 	if (child_spawn(&sleeper, &sandbox.qemu.child, &err) < 0 ||
-	    sandbox_open(&sandbox, &err) < 0)
+	    sandbox_facts_open(&sandbox, &err) < 0)
 		abort();
 	mux_init(&guest, &mux_control_limits, &guest_ops, NULL);
 }
@@ -168,7 +168,7 @@ static void end(void)
 	for (int i = 0; i < 200 && sandbox.life != SANDBOX_GONE; i++)
 		loop_step(sandbox.loop, 10, &err);
 	CHECK(sandbox.life == SANDBOX_GONE);
-	sandbox_close(&sandbox);
+	sandbox_facts_close(&sandbox);
 	loop_free(sandbox.loop);
 	close(files.folder);
 	mux_release(&guest);
