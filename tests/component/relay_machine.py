@@ -78,7 +78,10 @@ class Machine:
         self.control.send(MESSAGE.pack(kind, body))
 
     def heard(self):
-        kind, body = MESSAGE.unpack(self.control.recv(4096))
+        message = self.control.recv(4096)
+        if not message:
+            raise AssertionError(f"the relay has ended with {self.relay.wait(timeout=10)}")
+        kind, body = MESSAGE.unpack(message)
         return kind, body.split(b"\0")[0].decode()
 
     def wait_ready(self):
@@ -95,8 +98,8 @@ class Machine:
 
     def close(self):
         """How the relay ended; 0 is in order."""
-        code = 0
-        if self.relay.poll() is None:
+        code = self.relay.poll()
+        if code is None:
             self.tell(FINISH)
             try:
                 code = self.relay.wait(timeout=10)
