@@ -29,6 +29,7 @@
 #include "cli/mark.h"
 #include "cli/mcp_host.h"
 #include "cli/ready.h"
+#include "cli/sandbox_options.h"
 #include "loop/output.h"
 #include "loop/prompt.h"
 #include "loop/ralph_folder.h"
@@ -297,6 +298,7 @@ const struct command command_loop = {
 		"now.",
 	.options = loop_option_rows,
 	.options_too = loop_sandbox_rows,
+	.options_more = sandbox_options,
 	.completes = COMPLETE_RUN,
 	.flags = COMMAND_TAKES_REST | COMMAND_USES_STORE,
 	.max_words = 2,
@@ -316,6 +318,7 @@ const struct command command_ralph = {
 		"needed; bawn-loop(1) has the others.",
 	.options = loop_option_rows,
 	.options_too = loop_sandbox_rows,
+	.options_more = sandbox_options,
 	.flags = COMMAND_TAKES_REST | COMMAND_USES_STORE,
 	.max_words = COMMAND_ANY_WORDS,
 	.failure_code = 125,

@@ -30,6 +30,7 @@
 #include "cli/removal.h"
 #include "cli/request.h"
 #include "cli/run_options.h"
+#include "cli/sandbox_options.h"
 #include "cli/session.h"
 #include "cli/spelling.h"
 #include "cli/start.h"
@@ -363,6 +364,7 @@ const struct command command_run = {
 		"the command to run).",
 	.options = own_rows,
 	.options_too = run_options,
+	.options_more = sandbox_options,
 	.completes = COMPLETE_RUN,
 	.flags = COMMAND_TAKES_REST | COMMAND_USES_STORE,
 	.max_words = COMMAND_ANY_WORDS,
@@ -375,6 +377,7 @@ const struct command command_create = {
 	.arguments = "[AGENT] [PATH[:ro]...]",
 	.help = "make and start the sandbox of a folder, and print its name",
 	.options = run_options,
+	.options_more = sandbox_options,
 	.completes = COMPLETE_RUN,
 	.flags = COMMAND_USES_STORE,
 	.max_words = COMMAND_ANY_WORDS,

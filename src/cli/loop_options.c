@@ -19,6 +19,7 @@
 #include "base/text.h"
 #include "cli/command.h"
 #include "cli/loop_attempts.h"
+#include "cli/sandbox_options.h"
 #include "loop/duration.h"
 #include "loop/prompt.h"
 #include "loop/ralph_folder.h"
@@ -363,9 +364,13 @@ int loop_options_take(struct loop_options *wish, const struct options *options,
 
 static bool passes_on(const struct option_row *row)
 {
-	for (const struct option_row *at = loop_sandbox_rows; at->name; at++)
-		if (at == row)
-			return true;
+	const struct option_row *tables[] = { loop_sandbox_rows,
+					      sandbox_options };
+
+	for (size_t t = 0; t < ARRAY_SIZE(tables); t++)
+		for (const struct option_row *at = tables[t]; at->name; at++)
+			if (at == row)
+				return true;
 	return false;
 }
 

@@ -39,7 +39,7 @@ void loop_options_release(struct loop_options *wish);
 #define AUTO_LOOP_OPTIONS __attribute__((cleanup(loop_options_release)))
 
 extern const struct option_row loop_option_rows[];
-/* Those of `create` that a loop passes on to it. */
+/* Passed on to `create`, as sandbox_options are. */
 extern const struct option_row loop_sandbox_rows[];
 
 /* AGENT and PATH. Release it also after a failure. */

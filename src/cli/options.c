@@ -44,6 +44,7 @@ const struct option_row *options_row(const struct command *command, size_t *at)
 {
 	const struct option_row *tables[] = { command->options,
 					      command->options_too,
+					      command->options_more,
 					      options_global };
 	size_t skip = (*at)++;
 

@@ -61,9 +61,10 @@ struct command {
 	const char *arguments; /* "[AGENT] [PATH…] [-- ARGS…]" */
 	const char *help;      /* one line */
 	const char *details;   /* more for --help; may be NULL */
-	const struct option_row *options;     /* may be NULL */
-	const struct option_row *options_too; /* shared with others; or NULL */
-	const char *completes;                /* what its words are */
+	const struct option_row *options; /* may be NULL */
+	/* shared with others; or NULL */
+	const struct option_row *options_too, *options_more;
+	const char *completes; /* what its words are */
 	unsigned flags;
 	size_t min_words, max_words;
 	int failure_code; /* exit code of our own failures: 1 or 125 */
