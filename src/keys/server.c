@@ -31,6 +31,8 @@
 /* bawn-net waits a little longer for the first list, and so does the CLI. */
 #define PATIENCE_MS 8000
 #define PACKETS_PER_EVENT 16
+/* More does not lie in a socket. */
+#define PACKETS_LEFT_MAX 1024
 
 AUTO_DEFINE(json, json_t *, json_decref)
 
@@ -85,8 +87,8 @@ static void add_value(struct server *server, const json_t *binding,
 static json_t *make_list(struct server *server)
 {
 	static const char *const copied[] = {
-		"name",  "placeholder", "hosts", "headers",
-		"query", "methods",     "paths", "plain_http",
+		"name",    "placeholder", "hosts",        "headers",    "query",
+		"methods", "paths",       SERVICE_EXCEPT, "plain_http",
 	};
 	json_t *list = json_array(), *binding, *entry;
 	size_t i;
@@ -292,12 +294,11 @@ static void on_taken(struct server *server, const json_t *packet)
 	settle(server);
 }
 
-static void on_net(struct source *source, uint32_t events)
+/* False: none was there. */
+static bool take_packet(struct server *server)
 {
-	struct server *server = CONTAINER_OF(source, struct server, net);
-	struct error err = { 0 };
 	struct packet packet;
-	int got = packet_receive(source->fd, &packet, &err);
+	int got = packet_receive(server->net.fd, &packet, NULL);
 
 	if (got < 0) {
 		/* The launcher starts another one, and says so. */
@@ -305,7 +306,7 @@ static void on_net(struct source *source, uint32_t events)
 		settle(server);
 	}
 	if (got <= 0)
-		return;
+		return false;
 	if (strcmp(packet_op(&packet), "taken") == 0)
 		on_taken(server, packet.json);
 	else if (strcmp(packet_op(&packet), "tokens") == 0)
@@ -315,6 +316,12 @@ static void on_net(struct source *source, uint32_t events)
 	else if (strcmp(packet_op(&packet), "renewal") == 0)
 		on_renewal(server, packet.json, true);
 	packet_release(&packet);
+	return true;
+}
+
+static void on_net(struct source *source, uint32_t events)
+{
+	(void)take_packet(CONTAINER_OF(source, struct server, net));
 }
 
 static int use_net(struct server *server, struct packet *packet)
@@ -324,6 +331,11 @@ static int use_net(struct server *server, struct packet *packet)
 
 	if (fd < 0)
 		return -1;
+	/* The one before may have died with tokens on their way to us. */
+	for (int i = 0;
+	     i < PACKETS_LEFT_MAX && server->net.fd >= 0 && take_packet(server);
+	     i++)
+		;
 	close_net(server);
 	server->net.fd = fd;
 	if (loop_add(server->loop, &server->net, &err) < 0) {

@@ -90,6 +90,7 @@ static int put(struct server *server, const json_t *packet,
 		services_load_from(config->services, config->services_d, err);
 	const char *service =
 		json_string_value(json_object_get(packet, "service"));
+	const char *scope = json_string_value(json_object_get(packet, "scope"));
 	bool renewed = json_is_true(json_object_get(packet, "renewed"));
 	json_t *store;
 
@@ -101,6 +102,9 @@ static int put(struct server *server, const json_t *packet,
 	logins_set_expiry(
 		store, service,
 		json_integer_value(json_object_get(packet, "expires")));
+	/* None in the answer to a renewal: the same (RFC 6749, 5.1). */
+	if (!renewed || (scope && *scope))
+		logins_set_scope(store, service, scope);
 	if (save(server, &stores, store, err) < 0)
 		return -1;
 	/* It is what all of them use from now on, this one too. */

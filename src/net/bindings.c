@@ -68,35 +68,56 @@ static bool is_host(const char *text)
 	return good;
 }
 
-static void add_rule(struct buffer *text, const char *host, const char *methods,
-		     const char *path)
+static void add_rule(struct buffer *text, const char *verdict, const char *host,
+		     const char *methods, const char *path)
 {
 	/* What does not fit allows nothing: it fails closed. */
-	(void)buffer_printf(text, "allow %s%s%s%s\n", methods,
+	(void)buffer_printf(text, "%s %s%s%s%s\n", verdict, methods,
 			    *methods ? " " : "", host, path);
 }
 
-/* Hosts, and where given the methods and paths, as a policy of their own. */
-static struct policy *compile(const json_t *hosts, const char *methods,
-			      const json_t *paths, struct error *err)
+/* Where a secret may stand. */
+struct place {
+	const json_t *hosts, *paths, *except; /* the last two may be NULL */
+	const char *methods;
+};
+
+static void add_rules(struct buffer *text, const char *verdict,
+		      const char *host, const char *methods,
+		      const json_t *paths)
+{
+	json_t *path;
+	size_t i;
+
+	json_array_foreach(paths, i, path)
+		add_rule(text, verdict, host, methods, json_string_value(path));
+}
+
+/* As a policy of its own. What is excepted comes first: it must fit. */
+static struct policy *compile(const struct place *place, struct error *err)
 {
 	AUTO_BUFFER struct buffer text = BUFFER_INIT(RULES_MAX);
 	struct policy_source source = { .scope = POLICY_GLOBAL,
 					.name = "secrets" };
-	json_t *host, *path;
-	size_t i, k;
+	json_t *host;
+	size_t i;
 
-	json_array_foreach(hosts, i, host)
+	json_array_foreach(place->hosts, i, host)
 	{
 		if (!is_host(json_string_value(host))) {
 			refuse(err, "a host is no name");
 			return NULL;
 		}
-		if (!json_array_size(paths))
-			add_rule(&text, json_string_value(host), methods, "");
-		json_array_foreach(paths, k, path)
-			add_rule(&text, json_string_value(host), methods,
-				 json_string_value(path));
+		add_rules(&text, "deny", json_string_value(host), "",
+			  place->except);
+	}
+	json_array_foreach(place->hosts, i, host)
+	{
+		if (!json_array_size(place->paths))
+			add_rule(&text, "allow", json_string_value(host),
+				 place->methods, "");
+		add_rules(&text, "allow", json_string_value(host),
+			  place->methods, place->paths);
 	}
 	source.text = text.len ? (const char *)text.data : "";
 	source.len = text.len;
@@ -167,7 +188,8 @@ static int read_header(json_t *json, struct binding_header *out,
 		return 0;
 	if (!is_list(hosts))
 		return refuse(err, "hosts of a header");
-	out->hosts = compile(hosts, "", NULL, err);
+	out->hosts =
+		compile(&(struct place){ .hosts = hosts, .methods = "" }, err);
 	return out->hosts ? 0 : -1;
 }
 
@@ -224,19 +246,22 @@ static void read_query(const json_t *list, struct binding *out)
 static int read_binding(json_t *json, struct binding *out, struct error *err)
 {
 	json_t *value, *why, *hosts, *headers, *query, *methods, *paths;
+	json_t *except = NULL;
 	const char *name, *placeholder;
 	char method_text[256];
 	int plain;
 
-	if (json_unpack_ex(json, NULL, JSON_STRICT,
-			   "{s:s, s:s, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:b}",
-			   "name", &name, "placeholder", &placeholder, "value",
-			   &value, "why", &why, "hosts", &hosts, "headers",
-			   &headers, "query", &query, "methods", &methods,
-			   "paths", &paths, "plain_http", &plain) < 0)
+	if (json_unpack_ex(
+		    json, NULL, JSON_STRICT,
+		    "{s:s, s:s, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s?o, s:b}",
+		    "name", &name, "placeholder", &placeholder, "value", &value,
+		    "why", &why, "hosts", &hosts, "headers", &headers, "query",
+		    &query, "methods", &methods, "paths", &paths, "except",
+		    &except, "plain_http", &plain) < 0)
 		return refuse(err, "an entry is malformed");
 	if (!is_list(hosts) || !json_array_size(hosts) || !is_list(query) ||
-	    !is_list(methods) || !is_list(paths) || strlen(placeholder) < 8 ||
+	    !is_list(methods) || !is_list(paths) ||
+	    (except && !is_list(except)) || strlen(placeholder) < 8 ||
 	    join_methods(methods, method_text, sizeof(method_text)) < 0)
 		return refuse(err, "a list is malformed");
 	out->name = xstrdup(name);
@@ -248,9 +273,12 @@ static int read_binding(json_t *json, struct binding *out, struct error *err)
 	if (read_value(value, out, err) < 0 ||
 	    read_headers(headers, out, err) < 0)
 		return -1;
-	out->hosts = compile(hosts, "", NULL, err);
-	out->where =
-		out->hosts ? compile(hosts, method_text, paths, err) : NULL;
+	out->hosts =
+		compile(&(struct place){ .hosts = hosts, .methods = "" }, err);
+	out->where = out->hosts ? compile(&(struct place){ hosts, paths, except,
+							   method_text },
+					  err)
+				: NULL;
 	return out->where ? 0 : -1;
 }
 
@@ -417,7 +445,7 @@ const struct login *bindings_login(const struct bindings *bindings,
 				   const struct policy_request *request)
 {
 	for (size_t i = 0; bindings && i < bindings->login_count; i++) {
-		if (login_has_request(&bindings->logins[i], request))
+		if (login_has_near(&bindings->logins[i], request))
 			return &bindings->logins[i];
 	}
 	return NULL;

@@ -9,7 +9,8 @@
  * {"secrets": [{"name", "placeholder", "value" (null: there is none now),
  *   "why" (text or null), "hosts": [...], "headers": [{"name", "format",
  *   "hosts"?}], "query": [...], "methods": [...], "paths": [...],
- *   "plain_http"}], "logins"?: [as in logins.h]}
+ *   "except"?: [paths where it never stands], "plain_http"}],
+ *   "logins"?: [as in logins.h]}
  */
 #pragma once
 
@@ -82,6 +83,6 @@ const struct binding *bindings_find(const struct bindings *bindings,
 /* Is it the host of a token endpoint? */
 bool bindings_have_login(const struct bindings *bindings, const char *name,
 			 uint16_t port);
-/* The login whose endpoint this request is for; NULL: none. */
+/* The login whose endpoint this request is for, in any spelling; NULL: none. */
 const struct login *bindings_login(const struct bindings *bindings,
 				   const struct policy_request *request);

@@ -38,6 +38,7 @@ struct exchange_login {
 	bool passes;                     /* the request is too long to hold */
 	bool too_long;                   /* the answer is */
 	bool renews;                     /* our refresh token was put in */
+	bool exact;                      /* spelled as the service says */
 };
 
 static const char unreadable[] = "the answer to a login cannot be read";
@@ -50,10 +51,13 @@ static enum token_body_kind kind_of(const struct http_fields *fields)
 	return type ? token_body_kind(type->value) : TOKEN_BODY_OTHER;
 }
 
-/* The same gates as for a secret (inject_may()). */
+/* The same gates as for a secret (inject_may()), but any spelling of the path
+ * that a server may understand: the answer counts. */
 static const struct login *login_for(const struct inject_facts *facts,
-				     const struct bindings *bindings)
+				     const struct bindings *bindings,
+				     bool *exact)
 {
+	const struct login *login;
 	const struct policy_request request = {
 		.name = facts->target->name,
 		.port = facts->target->port,
@@ -61,11 +65,12 @@ static const struct login *login_for(const struct inject_facts *facts,
 		.path = facts->path,
 	};
 
-	if (!facts->target->name || facts->target->is_host || !facts->path ||
-	    facts->bypassed || !facts->encrypted || !facts->verified ||
-	    !facts->names_agree)
+	if (!facts->target->name || facts->target->is_host || facts->bypassed ||
+	    !facts->encrypted || !facts->verified || !facts->names_agree)
 		return NULL;
-	return bindings_login(bindings, &request);
+	login = bindings_login(bindings, &request);
+	*exact = login && facts->path && login_has_request(login, &request);
+	return login;
 }
 
 static bool join(struct exchange *exchange)
@@ -112,17 +117,19 @@ void exchange_login_begin(struct exchange *exchange,
 	char path[URL_PATH_MAX + 1];
 	struct inject_facts facts;
 	const struct login *login;
+	bool exact = false;
 
 	if (!gate->bindings || !gate->bindings->login_count)
 		return;
 	exchange_secrets_facts(exchange, server, request, path, &facts);
-	login = login_for(&facts, gate->bindings);
+	login = login_for(&facts, gate->bindings, &exact);
 	if (!login)
 		return;
 	exchange->login = xcalloc(1, sizeof(*exchange->login));
 	*exchange->login = (struct exchange_login){
 		.bindings = bindings_ref(gate->bindings),
 		.login = login,
+		.exact = exact,
 		.asked = kind_of(&request->fields),
 		.request = BUFFER_INIT(TOKEN_BODY_MAX),
 		.response = BUFFER_INIT(TOKEN_BODY_MAX),
@@ -192,16 +199,18 @@ static bool put_token(const struct login *login, struct span value)
 
 void exchange_login_send(struct exchange *exchange)
 {
-	/* to renew, to exchange (RFC 8693), to revoke (RFC 7009) */
-	static const char *const names[] = { LOGIN_REFRESH, "subject_token",
-					     "actor_token", "token" };
+	/*
+	 * To renew, and to revoke (RFC 7009). Not to exchange (RFC 8693): what
+	 * comes of that is a key of another kind, which outlives the login.
+	 */
+	static const char *const names[] = { LOGIN_REFRESH, "token" };
 	struct exchange_login *self = exchange->login;
 	struct span body, value;
 
 	if (!self || self->passes || !self->request.len)
 		return;
 	body = span_over((const char *)self->request.data, self->request.len);
-	for (size_t i = 0; i < ARRAY_SIZE(names); i++) {
+	for (size_t i = 0; self->exact && i < ARRAY_SIZE(names); i++) {
 		if (token_body_find(self->asked, body, names[i], &value) == 0 &&
 		    value.len && put_token(self->login, value) && !i)
 			self->renews = true;
@@ -273,6 +282,7 @@ static const char *take_tokens(struct exchange *exchange)
 		.list = tokens,
 		.expires = answer.expires,
 		.renewed = self->renews,
+		.scope = answer.scope,
 	};
 
 	if (problem || !json_array_size(tokens))

@@ -190,10 +190,10 @@ int keys_keep_tokens(struct keys *keys, const struct keys_tokens *tokens)
 
 	if (fd < 0 || one.fd < 0 ||
 	    packet_send(one.fd,
-			json_pack("{s:s, s:s, s:I, s:b}", "op", "tokens",
+			json_pack("{s:s, s:s, s:I, s:b, s:s}", "op", "tokens",
 				  "service", tokens->service, "expires",
 				  (json_int_t)tokens->expires, "renewed",
-				  tokens->renewed),
+				  tokens->renewed, "scope", tokens->scope),
 			&fd, 1, &err) < 0) {
 		log_error("bawn-keys takes no tokens: %s", err.text);
 		return -1;

@@ -8,8 +8,8 @@
  * The list holds until the next one comes, also when bawn-keys dies: the
  * launcher starts it again, and the socket stays. A secret that is gone ends
  * the requests that it went along with. Tokens of a login go the other way:
- *   {"op": "tokens", "service", "expires", "renewed"} with a file: [{"field",
- *   "placeholder", "value"}]  ->  the next list, with them
+ *   {"op": "tokens", "service", "expires", "renewed", "scope"} with a file:
+ *   [{"field", "placeholder", "value"}]  ->  the next list, with them
  * Whoever is about to renew a login asks first, so that no two do it at once,
  * in whichever sandbox (renew.h):
  *   {"op": "renew", "service"}  ->  {"op": "renew", "service"}, after a list
@@ -47,8 +47,9 @@ void keys_wait(struct keys *keys);
 struct keys_tokens {
 	const char *service;
 	const json_t *list;
-	int64_t expires; /* 0: not known */
-	bool renewed;    /* with the refresh token that was there */
+	int64_t expires;   /* 0: not known */
+	bool renewed;      /* with the refresh token that was there */
+	const char *scope; /* "": as it was, if it was renewed */
 };
 int keys_keep_tokens(struct keys *keys, const struct keys_tokens *tokens);
 /* -1: bawn-keys is not there. */

@@ -11,7 +11,6 @@
 
 #include "base/own.h"
 #include "base/secret.h"
-#include "net/logins.h"
 
 static const char *const fields[] = { LOGIN_ACCESS, LOGIN_REFRESH, "id_token" };
 
@@ -75,6 +74,23 @@ static int64_t expiry(enum token_body_kind kind, struct span body)
 		       : token_expires(access);
 }
 
+/* What cannot be read is not told: a renewal without one gets the same. */
+static void read_scope(enum token_body_kind kind, struct span body,
+		       char out[LOGIN_SCOPE_MAX + 1])
+{
+	struct span scope;
+
+	out[0] = '\0';
+	if (kind != TOKEN_BODY_JSON ||
+	    token_body_find(kind, body, "scope", &scope) < 0 ||
+	    scope.len > LOGIN_SCOPE_MAX)
+		return;
+	memcpy(out, scope.bytes, scope.len);
+	out[scope.len] = '\0';
+	if (strlen(out) != scope.len || !login_is_scope(out))
+		out[0] = '\0';
+}
+
 /* Takes the token of a field out of the answer, and notes both. */
 static const char *take_token(const struct login *login,
 			      enum login_answer_use use, const char *field,
@@ -104,7 +120,9 @@ const char *login_answer_take(const struct login *login,
 	const char *problem = NULL;
 	struct span value;
 
-	*out = (struct login_answer){ json_array(), expiry(kind, body) };
+	*out = (struct login_answer){ .tokens = json_array(),
+				      .expires = expiry(kind, body) };
+	read_scope(kind, body, out->scope);
 	for (size_t i = 0; i < ARRAY_SIZE(fields) && !problem; i++) {
 		if (token_body_find(kind, body, fields[i], &value) < 0)
 			problem = "the answer to a login cannot be read";

@@ -10,9 +10,8 @@
 #include <jansson.h>
 #include <stdint.h>
 
+#include "net/logins.h"
 #include "wire/token_body.h"
-
-struct login;
 
 enum login_answer_use {
 	LOGIN_MADE,    /* in the guest: all placeholders are new */
@@ -23,6 +22,7 @@ enum login_answer_use {
 struct login_answer {
 	json_t *tokens;  /* owned: [{"field", "placeholder", "value"}] */
 	int64_t expires; /* the second that the access token ends at; 0 */
+	char scope[LOGIN_SCOPE_MAX + 1]; /* what was granted; "": as before */
 };
 
 /*

@@ -39,6 +39,7 @@ static int read_endpoints(const json_t *list, struct login *login,
 {
 	AUTO_BUFFER struct buffer hosts = BUFFER_INIT(RULES_MAX);
 	AUTO_BUFFER struct buffer where = BUFFER_INIT(RULES_MAX);
+	AUTO_BUFFER struct buffer near = BUFFER_INIT(RULES_MAX);
 	json_t *item;
 	size_t i;
 
@@ -51,14 +52,19 @@ static int read_endpoints(const json_t *list, struct login *login,
 		if (!slash || slash == text || strpbrk(text, " \t\r\n#*,") ||
 		    buffer_printf(&hosts, "allow %.*s\n", (int)(slash - text),
 				  text) < 0 ||
-		    buffer_printf(&where, "allow POST %s\n", text) < 0)
+		    buffer_printf(&where, "allow POST %s\n", text) < 0 ||
+		    buffer_printf(&near, "deny POST %s\n", text) < 0)
 			return refuse(err, "an endpoint is malformed");
 	}
 	if (!hosts.len)
 		return refuse(err, "no endpoint");
+	/* Rules that deny read a path more loosely than those that allow. */
+	if (buffer_append(&near, hosts.data, hosts.len) < 0)
+		return refuse(err, "too many endpoints");
 	login->hosts = compile(&hosts, err);
 	login->where = login->hosts ? compile(&where, err) : NULL;
-	return login->where ? 0 : -1;
+	login->near = login->where ? compile(&near, err) : NULL;
+	return login->near ? 0 : -1;
 }
 
 static int read_token(json_t *json, struct login *login, struct error *err)
@@ -83,8 +89,32 @@ static int read_token(json_t *json, struct login *login, struct error *err)
 	return token->forms ? 0 : -1;
 }
 
+/* Nothing that JSON would have to escape. */
+bool login_is_scope(const char *text)
+{
+	for (const char *p = text; *p; p++) {
+		if (*p < ' ' || *p > '~' || *p == '"' || *p == '\\')
+			return false;
+	}
+	return *text && strlen(text) <= LOGIN_SCOPE_MAX;
+}
+
+static int add_scope(struct buffer *text, bool form, const char *scope)
+{
+	int bad = buffer_printf(text, form ? "scope=" : "\"scope\":\"");
+
+	for (const char *p = scope; *p; p++) {
+		bool plain = !form || (*p >= 'a' && *p <= 'z') ||
+			     (*p >= 'A' && *p <= 'Z') ||
+			     (*p >= '0' && *p <= '9');
+
+		bad |= buffer_printf(text, plain ? "%c" : "%%%02X", *p);
+	}
+	return bad | buffer_printf(text, form ? "&" : "\",");
+}
+
 static int read_fields(struct login_renew *renew, json_t *fields,
-		       struct error *err)
+		       const char *scope, struct error *err)
 {
 	AUTO_BUFFER struct buffer text = BUFFER_INIT(RULES_MAX);
 	const char *name;
@@ -106,6 +136,8 @@ static int read_fields(struct login_renew *renew, json_t *fields,
 				     renew->form ? "%s=%s&" : "\"%s\":\"%s\",",
 				     name, is);
 	}
+	if (scope)
+		bad |= add_scope(&text, renew->form, scope);
 	bad |= buffer_printf(&text, renew->form ? "refresh_token="
 						: "\"refresh_token\":\"");
 	if (bad || !buffer_str(&text))
@@ -116,16 +148,18 @@ static int read_fields(struct login_renew *renew, json_t *fields,
 }
 
 /* HOST[:PORT]/PATH; a word, as it is one of the endpoints. */
-static int read_renew(json_t *json, struct login *login, struct error *err)
+static int read_renew(json_t *json, const char *scope, struct login *login,
+		      struct error *err)
 {
 	struct login_renew *renew = &login->renew;
 	const char *endpoint, *type, *slash;
 	struct authority authority;
 	json_t *fields;
+	int scoped = 0;
 
-	if (json_unpack_ex(json, NULL, JSON_STRICT, "{s:s, s:s, s:o}",
+	if (json_unpack_ex(json, NULL, JSON_STRICT, "{s:s, s:s, s:o, s?b}",
 			   "endpoint", &endpoint, "type", &type, "fields",
-			   &fields) < 0 ||
+			   &fields, "scope", &scoped) < 0 ||
 	    !json_is_object(fields) || strpbrk(endpoint, " \t\r\n") ||
 	    !(slash = strchr(endpoint, '/')) ||
 	    authority_parse(endpoint, (size_t)(slash - endpoint), &authority) <
@@ -136,29 +170,29 @@ static int read_renew(json_t *json, struct login *login, struct error *err)
 	renew->host = xstrdup(authority.host);
 	renew->port = authority.port ? authority.port : 443;
 	renew->path = xstrdup(slash);
-	return read_fields(renew, fields, err);
+	return read_fields(renew, fields, scoped ? scope : NULL, err);
 }
 
 int login_read(json_t *json, struct login *login, struct error *err)
 {
 	json_t *endpoints, *tokens, *item, *renew = NULL;
+	const char *name, *scope = NULL;
 	json_int_t expires = 0;
-	const char *name;
 	int refused = 0;
 	size_t i;
 
 	if (json_unpack_ex(json, NULL, JSON_STRICT,
-			   "{s:s, s:o, s:o, s?I, s?b, s?o}", "name", &name,
+			   "{s:s, s:o, s:o, s?I, s?b, s?s, s?o}", "name", &name,
 			   "endpoints", &endpoints, "tokens", &tokens,
-			   "expires", &expires, "refused", &refused, "renew",
-			   &renew) < 0 ||
-	    !json_is_array(tokens))
+			   "expires", &expires, "refused", &refused, "scope",
+			   &scope, "renew", &renew) < 0 ||
+	    !json_is_array(tokens) || (scope && !login_is_scope(scope)))
 		return refuse(err, "an entry is malformed");
 	login->name = xstrdup(name);
 	login->expires = expires;
 	login->refused = refused;
 	if (read_endpoints(endpoints, login, err) < 0 ||
-	    (renew && read_renew(renew, login, err) < 0))
+	    (renew && read_renew(renew, scope, login, err) < 0))
 		return -1;
 	json_array_foreach(tokens, i, item)
 	{
@@ -183,6 +217,7 @@ void login_release(struct login *login)
 	free(login->renew.after);
 	policy_free(login->hosts);
 	policy_free(login->where);
+	policy_free(login->near);
 }
 
 const struct login_token *login_token(const struct login *login,
@@ -205,6 +240,14 @@ bool login_has_host(const struct login *login, const char *name, uint16_t port)
 {
 	return policy_decide_name(login->hosts, name, port).answer ==
 	       POLICY_ALLOW;
+}
+
+bool login_has_near(const struct login *login,
+		    const struct policy_request *request)
+{
+	return login_has_host(login, request->name, request->port) &&
+	       policy_decide_request(login->near, request).answer ==
+		       POLICY_DENY;
 }
 
 bool login_has_request(const struct login *login,

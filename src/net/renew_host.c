@@ -67,7 +67,7 @@ static void keep(struct renewal *self, const struct renew_answer *answer)
 {
 	struct gate *gate = self->all->gate;
 	const struct login *login = renew_login(gate, self->name);
-	struct login_answer got = { NULL, 0 };
+	struct login_answer got = { .tokens = NULL };
 	const char *problem =
 		login ? login_answer_take(login, LOGIN_BY_HOST, answer->kind,
 					  answer->body, &got)
@@ -76,7 +76,8 @@ static void keep(struct renewal *self, const struct renew_answer *answer)
 	const struct keys_tokens what = { .service = self->name,
 					  .list = tokens,
 					  .expires = got.expires,
-					  .renewed = true };
+					  .renewed = true,
+					  .scope = got.scope };
 	struct renew_answer told = *answer;
 
 	if (!problem && !json_array_size(tokens))

@@ -33,6 +33,16 @@ static bool is_token(const char *text)
 	return len >= LOGIN_TOKEN_MIN && len <= LOGIN_TOKEN_MAX;
 }
 
+/* RFC 6749, 3.3. */
+static bool is_scope(const char *text)
+{
+	for (const char *p = text; *p; p++) {
+		if (*p < ' ' || *p > '~' || *p == '"' || *p == '\\')
+			return false;
+	}
+	return *text && strlen(text) <= LOGIN_SCOPE_MAX;
+}
+
 static bool is_pair(json_t *pair)
 {
 	const char *value, *placeholder;
@@ -46,7 +56,7 @@ static bool is_pair(json_t *pair)
 
 int logins_check(json_t *logins, struct error *err)
 {
-	const char *name, *field;
+	const char *name, *field, *scope;
 	json_t *login, *tokens, *pair;
 	json_int_t set, expires, refused, all;
 
@@ -54,12 +64,14 @@ int logins_check(json_t *logins, struct error *err)
 		return error_set(err, 0, "logins");
 	json_object_foreach(logins, name, login)
 	{
+		scope = NULL;
 		if (service_check_name(name, err) < 0 ||
 		    json_unpack_ex(login, NULL, JSON_STRICT,
-				   "{s:I, s:o, s?I, s?I, s?I}", "set", &set,
-				   "tokens", &tokens, "expires", &expires,
-				   "refused", &refused, "all", &all) < 0 ||
-		    !json_is_object(tokens))
+				   "{s:I, s:o, s?I, s?I, s?I, s?s}", "set",
+				   &set, "tokens", &tokens, "expires", &expires,
+				   "refused", &refused, "all", &all, "scope",
+				   &scope) < 0 ||
+		    !json_is_object(tokens) || (scope && !is_scope(scope)))
 			return error_set(err, 0, "a login");
 		json_object_foreach(tokens, field, pair)
 		{
@@ -119,6 +131,9 @@ static json_t *entry_of(const json_t *service, const json_t *login)
 
 	if (renew)
 		json_object_set(entry, "renew", renew);
+	if (json_object_get(login, "scope"))
+		json_object_set(entry, "scope",
+				json_object_get(login, "scope"));
 	return entry;
 }
 
@@ -216,6 +231,16 @@ void logins_set_expiry(json_t *store, const char *service, int64_t expires)
 		json_object_set_new(login, "expires", json_integer(expires));
 	else
 		json_object_del(login, "expires");
+}
+
+void logins_set_scope(json_t *store, const char *service, const char *scope)
+{
+	json_t *login = logins_of(store, service);
+
+	if (scope && is_scope(scope))
+		json_object_set_new(login, "scope", json_string(scope));
+	else
+		json_object_del(login, "scope");
 }
 
 int logins_refuse(json_t *store, const char *service)

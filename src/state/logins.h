@@ -4,13 +4,14 @@
  *
  * In a sandbox's store (secret_store.h):
  *   "logins": {SERVICE: {"set", "tokens": {FIELD: {"value", "placeholder"}},
- *     "expires"?, "refused"?, "all"?}}
+ *     "expires"?, "refused"?, "all"?, "scope"?}}
  * A login without tokens is one that is waited for; until the second "all" it
  * becomes one of all sandboxes, and lies in their store. The guest has
  * placeholders of the same shape. The access token is bound as the service's
  * secret; the others leave only for the service's token endpoints. "expires" is
  * the second that the access token ends at, "refused" when a renewal was
- * refused for good: the login has to be made again. Pure.
+ * refused for good: the login has to be made again; "scope" what was granted,
+ * which a renewal asks for again. Pure.
  */
 #pragma once
 
@@ -24,15 +25,16 @@ struct error;
 #define LOGIN_REFRESH "refresh_token"
 #define LOGIN_TOKEN_MAX 8192
 #define LOGIN_TOKEN_MIN 24
+#define LOGIN_SCOPE_MAX 1024
 
 /* "logins" of a store that was read. */
 int logins_check(json_t *logins, struct error *err);
 /*
  * What bawn-net is told: [{"name", "endpoints": ["HOST/PATH"], "tokens":
  * [{"field", "placeholder", "value"}], "expires" (0: unknown), "refused",
- * "renew"?}] of each service with token endpoints that is the agent's, or that
- * a login was made or is waited for, here or for all. all and agent may be
- * NULL. Caller owns it.
+ * "scope"?, "renew"?}] of each service with token endpoints that is the
+ * agent's, or that a login was made or is waited for, here or for all. all and
+ * agent may be NULL. Caller owns it.
  */
 json_t *logins_for(const json_t *services, const json_t *all, const json_t *own,
 		   const char *agent);
@@ -44,6 +46,9 @@ int logins_put(json_t *store, const json_t *services, const char *service,
 	       const json_t *tokens, struct error *err);
 /* Of one that is there: when its access token ends; 0: unknown. */
 void logins_set_expiry(json_t *store, const char *service, int64_t expires);
+/* Of one that is there: what it was granted; "" or NULL: unknown. What is no
+ * scope is not kept. */
+void logins_set_scope(json_t *store, const char *service, const char *scope);
 /* 1, or 0 when there is none, or it was refused before. */
 int logins_refuse(json_t *store, const char *service);
 /* Borrowed; NULL: there is none. */

@@ -167,10 +167,11 @@ static int check_renew(json_t *renew, const json_t *endpoints,
 {
 	const char *endpoint, *type, *name;
 	json_t *fields, *value;
+	int scope;
 
-	if (json_unpack_ex(renew, NULL, JSON_STRICT, "{s:s, s:s, s:o}",
+	if (json_unpack_ex(renew, NULL, JSON_STRICT, "{s:s, s:s, s:o, s?b}",
 			   "endpoint", &endpoint, "type", &type, "fields",
-			   &fields) < 0 ||
+			   &fields, "scope", &scope) < 0 ||
 	    !json_is_object(fields) ||
 	    json_object_size(fields) > SERVICE_LIST_MAX ||
 	    (strcmp(type, "json") != 0 && strcmp(type, "form") != 0))
@@ -189,23 +190,23 @@ static int check_renew(json_t *renew, const json_t *endpoints,
 static int check_service(json_t *service, struct error *err)
 {
 	json_t *hosts, *headers, *variables, *placeholder, *renew = NULL;
-	json_t *lists[7] = { NULL };
+	json_t *lists[8] = { NULL };
 	static const char *const names[] = {
-		"query",  "methods",         "paths",          "repo_paths",
-		"agents", SERVICE_ENDPOINTS, SERVICE_CALLBACKS
+		"query",  "methods",         "paths",           "repo_paths",
+		"agents", SERVICE_ENDPOINTS, SERVICE_CALLBACKS, SERVICE_EXCEPT
 	};
 	const char *name;
 	json_error_t why;
 
 	if (json_unpack_ex(service, &why, JSON_STRICT,
 			   "{s:s, s:o, s:o, s:o, s:o, s?o, s?o, s?o, s?o, s?o, "
-			   "s?o, s?o, s?o}",
+			   "s?o, s?o, s?o, s?o}",
 			   "name", &name, "hosts", &hosts, "headers", &headers,
 			   "variables", &variables, "placeholder", &placeholder,
 			   names[0], &lists[0], names[1], &lists[1], names[2],
 			   &lists[2], names[3], &lists[3], names[4], &lists[4],
-			   names[5], &lists[5], names[6], &lists[6],
-			   SERVICE_RENEW, &renew) < 0)
+			   names[5], &lists[5], names[6], &lists[6], names[7],
+			   &lists[7], SERVICE_RENEW, &renew) < 0)
 		return error_set(err, 0, "service: %s", why.text);
 	if (service_check_name(name, err) < 0 ||
 	    service_check_texts(hosts, "hosts", err) < 0 ||

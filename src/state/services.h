@@ -6,16 +6,20 @@
  *   "name", "hosts": [as in a rule, without a path],
  *   "headers": [{"name", "format", "hosts"?}],
  *   "variables": [of the environment], "placeholder": {"prefix", "length"},
- *   "agents"? (whose key it is), "query"?, "methods"?, "paths"?,
+ *   "agents"? (whose key it is), "query"?, "methods"?, "paths"?, "except"?,
  *   "repo_paths"?, "token_endpoints"?,
  *   "callback_ports"?: [texts],
- *   "renew"?: {"endpoint", "type": "json" | "form", "fields": {NAME: TEXT}}}]}
+ *   "renew"?: {"endpoint", "type": "json" | "form", "fields": {NAME: TEXT},
+ *     "scope"?: true}}]}
  *
  * A format has one %s, or base64(...) with one %s in it. Header, query,
  * methods and paths say where the key may stand; "repo_paths" have an
- * OWNER/NAME for their %s. "token_endpoints" are the HOST/PATH where logins get
- * and renew tokens (logins.h); "renew" is how the host does so itself: at one
- * of them, with these fields beside grant_type and refresh_token.
+ * OWNER/NAME for their %s. "except" are paths where it never does: those that
+ * make another key with this one, which the guest could take along.
+ * "token_endpoints" are the HOST/PATH where logins get and renew tokens
+ * (logins.h); "renew" is how the host does so itself: at one of them, with
+ * these fields beside grant_type and refresh_token, and with the scope that the
+ * login was granted.
  * "callback_ports" are where a browser comes back to. Users add files of the
  * same form in services.d of the config folder: a name that is there already is
  * replaced.
@@ -29,6 +33,7 @@
 #define SERVICE_ENDPOINTS "token_endpoints"
 #define SERVICE_CALLBACKS "callback_ports"
 #define SERVICE_RENEW "renew"
+#define SERVICE_EXCEPT "except"
 
 struct error;
 

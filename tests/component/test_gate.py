@@ -10,7 +10,7 @@ import pytest
 import net_case
 
 FOLDER = os.path.join(os.path.dirname(__file__), "gate")
-ROWS = [f"E{number}" for number in range(1, 23)] + [f"C{number}" for number in range(1, 6)]
+ROWS = [f"E{number}" for number in range(1, 23)] + [f"C{number}" for number in range(1, 9)]
 IN_DATA = ROWS[:18]  # these have that many files, the others files or tests
 LEAST = 3  # mechanisms for each row that is bawn-net's
 
@@ -33,7 +33,7 @@ def test_case(world, tmp_path, name):
 def in_python(row):
     """Tests of the files beside this one say which rows they are for."""
     found = []
-    for path in glob.glob(os.path.join(os.path.dirname(__file__), "test_net*.py")):
+    for path in glob.glob(os.path.join(os.path.dirname(__file__), "test_*.py")):
         with open(path, encoding="utf-8") as file:
             for name, rows in re.findall(r'^def (test_\w+)\(.*\n    """Row: ([CE0-9 ]+)\.',
                                          file.read(), re.M):

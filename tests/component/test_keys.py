@@ -133,9 +133,9 @@ def start(tmp_path):
 HOLDER = {"testy": "tk-0123456789012345678901234567890123456"}
 
 
-def ready(start, tmp_path, secrets, **options):
+def ready(start, tmp_path, secrets, holders=None, **options):
     os.makedirs(tmp_path / "secrets", mode=0o700)
-    Keys.store(type("", (), {"folder": str(tmp_path)}), "0a1b", secrets, HOLDER)
+    Keys.store(type("", (), {"folder": str(tmp_path)}), "0a1b", secrets, holders or HOLDER)
     keys = start(**options)
     keys.packet("ready")
     return keys
@@ -265,6 +265,71 @@ def test_tokens_of_a_login_are_kept_and_bound(start, tmp_path):
     again.use_net()
     assert again.listed()["logy"]["value"] == "b" * 40
     assert "a" * 40 not in again.stderr()
+
+
+def test_tokens_outlive_the_bawn_net_that_sent_them(start, tmp_path):
+    """Row: C7. It dies with tokens on their way, and the next one is there at once."""
+    keys = ready(start, tmp_path, [], agent="robot")
+    keys.use_net()
+    assert keys.listed() == {}
+    keys.process.send_signal(signal.SIGSTOP)
+    dead = keys.net
+    for _ in range(3):
+        keys.ask("renewal", refused=False)
+    send_tokens(keys, [token("access_token", "a"), token("refresh_token", "r")])
+    keys.use_net()
+    dead.close()
+    keys.process.send_signal(signal.SIGCONT)
+    assert keys.listed()["logy"]["value"] == "a" * 40
+    assert stored(keys, "0a1b")["logy"]["tokens"]["refresh_token"]["value"] == "r" * 40
+
+
+def test_what_a_login_was_granted_is_told_for_its_renewal(start, tmp_path):
+    keys = ready(start, tmp_path, [], agent="robot")
+    keys.use_net()
+    keys.listed()
+    for more, told in (({"scope": "user:a b"}, "user:a b"), ({"renewed": True}, "user:a b"),
+                       ({"renewed": True, "scope": "user:a"}, "user:a"), ({}, None),
+                       ({"scope": "x\\\""}, None)):
+        send_tokens(keys, [token("access_token", "a")], **more)
+        keys.listed()
+        assert keys.logins[0].get("scope") == told, more
+        assert stored(keys, "0a1b")["logy"].get("scope") == told
+
+
+def test_a_key_lies_nowhere_but_in_memory(start, tmp_path):
+    """Row: C6. Neither in what others may read of the process, nor in what it says."""
+    value = "true-value-0123456789"
+    keys = ready(start, tmp_path, [{"name": "testy", "value": value}])
+    keys.use_net()
+    assert keys.listed()["testy"]["value"] == value
+    for name in ("cmdline", "environ", "maps", "comm"):
+        with open(f"/proc/{keys.process.pid}/{name}", "rb") as file:
+            assert value.encode() not in file.read(), name
+    with open(f"/proc/{keys.process.pid}/limits", encoding="ascii") as file:
+        core = next(line.split() for line in file if line.startswith("Max core file size"))
+    assert core[4:6] == ["0", "0"]
+    # not even the same user reads the memory of what is not dumpable
+    assert os.stat(f"/proc/{keys.process.pid}/mem").st_uid == 0
+    keys.process.send_signal(signal.SIGABRT)
+    keys.process.wait()
+    assert value not in keys.stderr() and not list(tmp_path.glob("core*"))
+
+
+BUILT_IN = os.path.join(os.path.dirname(__file__), "../../data/services.json")
+
+
+@pytest.mark.parametrize("name", ["anthropic", "claude-code", "openai", "google", "github",
+                                  "copilot", "openrouter"])
+def test_built_in_services_name_where_keys_are_made(start, tmp_path, name):
+    """Row: C8."""
+    with open(BUILT_IN, encoding="ascii") as file:
+        services = json.load(file)
+    one = next(one for one in services["services"] if one["name"] == name)
+    keys = ready(start, tmp_path, [{"name": name, "value": "v" * 40}], {name: "p" * 40},
+                 services=services)
+    keys.use_net()
+    assert one["except"] and keys.listed()[name]["except"] == one["except"]
 
 
 @pytest.mark.parametrize("tokens, service", [

@@ -160,6 +160,40 @@ def test_no_token_leaves_for_anything_else(make, path, method, kind):
     login.net.stop()
 
 
+ID = {"field": "id_token", "value": JWT, "placeholder": JWT[:-8] + "pppppppp"}
+
+
+def test_a_login_makes_no_other_key(make):
+    """Row: C8. An exchange (RFC 8693) gives a key that outlives the login."""
+    login = Login(make, (JSON, '{"error":"invalid_token"}', "401 No"), [ID])
+    login.ask("grant_type=urn%3Aietf%3Aparams%3Aoauth%3Agrant-type%3Atoken-exchange"
+              f"&requested_token=a-key&subject_token={ID['placeholder']}"
+              f"&actor_token={ID['placeholder']}", FORM)
+    assert "invalid_token" in login.response()
+    assert JWT not in login.seen[0][1] and login.seen[0][1].count(ID["placeholder"]) == 2
+    login.net.stop()
+
+
+@pytest.mark.parametrize("path", [
+    "/oauth/token/", "/oauth//token", "/OAuth/Token", "/oauth/%74oken", "/oauth%2ftoken",
+    "/x/../oauth/token", "/oauth/token?a=b"])
+def test_an_answer_counts_however_its_path_is_spelled(make, path):
+    """Row: C6. A server may understand what no rule allows."""
+    login = Login(make, (JSON, json.dumps({"access_token": ACCESS})), text="allow good.example")
+    login.ask('{"grant_type":"authorization_code"}', path=path)
+    assert login.kept()["access_token"]["value"] == ACCESS
+    assert ACCESS not in login.response()
+    login.net.stop()
+
+
+@pytest.mark.parametrize("path", ["/oauth/token/", "/OAuth/token", "/oauth%2ftoken"])
+def test_no_token_leaves_for_another_spelling(make, path):
+    login = Login(make, (JSON, '{"a":1}'), [ID], "allow good.example")
+    login.ask(json.dumps({"token": ID["placeholder"]}), path=path)
+    assert login.response() == '{"a":1}' and JWT not in login.seen[0][1]
+    login.net.stop()
+
+
 def test_a_token_that_comes_back_is_masked(make):
     login = Login(make, (JSON, f'{{"error":"bad {REFRESH}"}}', "400 Bad Request"), [HOLDER])
     login.ask(json.dumps({"refresh_token": HOLDER["placeholder"]}))

@@ -5,6 +5,7 @@ import os
 import socket
 import threading
 import time
+import urllib.parse
 
 import pytest
 
@@ -202,6 +203,20 @@ def test_a_token_that_has_ended_is_renewed_before_it_goes_along(make):
     assert len(one.origin.asked) == 1 and one.keys.packets[0] == {"op": "renew",
                                                                   "service": "testy"}
     assert NEW not in one.net.stderr() and REFRESH not in one.net.stderr()
+    one.net.stop()
+
+
+@pytest.mark.parametrize("kind", ["json", "form"])
+def test_the_scope_that_was_granted_is_asked_for_again(make, kind):
+    one = Renew(make, -10, scope="user:a b", renew={
+        "endpoint": ENDPOINT, "type": kind, "fields": {"client_id": "me"}, "scope": True})
+    one.origin.answer = (200, {"access_token": NEW, "scope": "user:a", "expires_in": 60})
+    assert one.get() == 200 and one.origin.seen == [NEW]
+    text = one.origin.asked[0][1]
+    sent = json.loads(text) if kind == "json" else dict(urllib.parse.parse_qsl(text))
+    assert sent == {"grant_type": "refresh_token", "client_id": "me", "scope": "user:a b",
+                    "refresh_token": REFRESH}
+    assert one.keys.kept[0][0]["scope"] == "user:a"
     one.net.stop()
 
 

@@ -57,6 +57,11 @@ static void a_store_with_other_logins_is_refused(void)
 		STORE("{\"a\": {\"set\": 1, \"tokens\": {}, \"refused\": "
 		      "true}}"),
 		STORE("{\"a\": {\"set\": 1, \"tokens\": {}, \"all\": true}}"),
+		STORE("{\"a\": {\"set\": 1, \"tokens\": {}, \"scope\": 1}}"),
+		STORE("{\"a\": {\"set\": 1, \"tokens\": {}, \"scope\": "
+		      "\"\"}}"),
+		STORE("{\"a\": {\"set\": 1, \"tokens\": {}, \"scope\": "
+		      "\"a\\\"b\"}}"),
 	};
 
 	for (size_t i = 0; i < ARRAY_SIZE(bad); i++) {
@@ -124,6 +129,8 @@ static void how_to_renew_is_plain_and_at_an_endpoint(void)
 	static const char *const texts[] = {
 		SERVICE("a", RENEW("t.test/x", "json", "{\"c\": \"me_1:x\"}")),
 		SERVICE("a", RENEW("t.test/x", "form", "{}")),
+		SERVICE("a", RENEW("t.test/x", "json", "{}, \"scope\": true")),
+		SERVICE("a", RENEW("t.test/x", "json", "{}, \"scope\": 1")),
 		SERVICE("a", RENEW("other.test/x", "json", "{}")),
 		SERVICE("a", RENEW("t.test/x", "xml", "{}")),
 		SERVICE("a", RENEW("t.test/x", "json", "[]")),
@@ -141,9 +148,9 @@ static void how_to_renew_is_plain_and_at_an_endpoint(void)
 
 		snprintf(text, sizeof(text), "{\"services\": [%s]}", texts[i]);
 		list = services_parse(text, strlen(text), NULL);
-		if (!list != (i >= 2))
+		if (!list != (i >= 3))
 			printf("# %s\n", texts[i]);
-		CHECK(!list == (i >= 2));
+		CHECK(!list == (i >= 3));
 	}
 }
 
@@ -183,6 +190,44 @@ static void a_login_ends_is_renewed_or_refused(void)
 					      "tokens")) == 2);
 }
 
+static void what_was_granted_is_told(void)
+{
+	AUTO(json) json_t *own = parse(MADE);
+	AUTO(json) json_t *list = NULL;
+	const json_t *login;
+
+	REQUIRE(own);
+	login = logins_of(own, "a");
+	logins_set_scope(own, "a", "user:a b");
+	list = logins_for(services, NULL, own, NULL);
+	CHECK(!strcmp(json_string_value(json_object_get(json_array_get(list, 0),
+							"scope")),
+		      "user:a b"));
+	logins_set_scope(own, "a", "with\nmore");
+	CHECK(!json_object_get(login, "scope"));
+	logins_set_scope(own, "a", "x");
+	logins_set_scope(own, "a", NULL);
+	CHECK(!json_object_get(login, "scope"));
+}
+
+static void a_service_says_where_its_key_never_stands(void)
+{
+	static const char text[] = "{\"services\": [" SERVICE(
+		"a", ", \"except\": [\"/keys/**\"]") "]}";
+	static const char bad[] =
+		"{\"services\": [" SERVICE("a", ", \"except\": \"/keys\"") "]}";
+	AUTO(json) json_t *list = services_parse(text, strlen(text), NULL);
+	AUTO(json) json_t *none = services_parse(bad, strlen(bad), NULL);
+	AUTO(json) json_t *own = parse(MADE);
+	AUTO(json) json_t *bindings = NULL;
+
+	REQUIRE(list && own);
+	CHECK(!none);
+	bindings = secret_bindings_make(list, NULL, own, NULL);
+	CHECK(json_array_size(json_object_get(json_array_get(bindings, 0),
+					      "except")) == 1);
+}
+
 static void a_login_of_all_is_told_as_a_secret(void)
 {
 	AUTO(json) json_t *all = parse(MADE);
@@ -219,6 +264,8 @@ int main(void)
 	RUN(tokens_are_of_a_service_with_an_endpoint);
 	RUN(how_to_renew_is_plain_and_at_an_endpoint);
 	RUN(a_login_ends_is_renewed_or_refused);
+	RUN(what_was_granted_is_told);
+	RUN(a_service_says_where_its_key_never_stands);
 	RUN(a_login_of_all_is_told_as_a_secret);
 	json_decref(services);
 	return DONE();
