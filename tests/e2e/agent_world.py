@@ -12,12 +12,16 @@ import socket
 
 import pytest
 
+import vendor_stub
 from bawn import ROOT, Bawn
 from model_stub import Anthropic, Google, Openai
 from net_host import Host
 
 ADDRESS = {"api.anthropic.com": "203.0.113.10", "api.openai.com": "203.0.113.11",
            "generativelanguage.googleapis.com": "203.0.113.12"}
+# where a login is made, and the model for who has one
+LOGINS = {"platform.claude.com": "203.0.113.13", "auth.openai.com": "203.0.113.14"}
+ACCOUNTS = {"chatgpt.com": "203.0.113.15"}
 KEYS = {"claude": "sk-ant-api03-" + secrets.token_hex(40),
         "codex": "sk-proj-" + secrets.token_hex(60),
         "gemini": "AIza" + secrets.token_hex(18)}
@@ -49,15 +53,22 @@ class AgentHost(Host):
                        "codex": Openai("echo codex was here > codex.txt && cat codex.txt"),
                        "gemini": Google("echo gemini was here > gemini.txt && cat gemini.txt")}
         self.models |= {agent: self.models["claude"] for agent in ("copilot", "opencode")}
+        self.vendors = {"claude": vendor_stub.Claude(), "codex": vendor_stub.Codex()}
+        self.accounts = {"claude": self.models["claude"],
+                         "codex": Openai("echo codex was here > login.txt && cat login.txt")}
         self.lost = {}  # agents, and how many connections fail yet; None: all
 
     def open(self):
         from test_https import make_certificate  # conftest reads this file before pytest does that
+        all_of_them = {**ADDRESS, **LOGINS, **ACCOUNTS}
         self.write("hosts", "127.0.0.1 localhost\n"
-                   + "".join(f"{address} {name}\n" for name, address in ADDRESS.items()))
+                   + "".join(f"{address} {name}\n" for name, address in all_of_them.items()))
         trusted = ""
-        for (name, address), agent in zip(ADDRESS.items(), self.models):
-            self.serve(address, 443, self.models[agent].speak,
+        speakers = [*zip(ADDRESS, self.models, self.models.values()),
+                    *zip(LOGINS, self.vendors, self.vendors.values()),
+                    *((name, "codex", self.accounts["codex"]) for name in ACCOUNTS)]
+        for name, agent, one in speakers:
+            self.serve(all_of_them[name], 443, one.speak,
                        self.wrapped(agent, make_certificate(self.folder, name)))
             with open(f"{self.folder}/{name}.crt", encoding="ascii") as file:
                 trusted += file.read()

@@ -165,8 +165,19 @@ class AnthropicHandler(Handler):
 
 
 class OpenaiHandler(Handler):
+    def do_GET(self):
+        if not self.path.endswith("/accounts/check"):
+            return super().do_GET()
+        self.note()
+        account = {"id": "a-1", "name": "me", "structure": "personal", "plan_type": "pro",
+                   "is_deactivated": False, "workspace_backend_origin": "https://chatgpt.com",
+                   "account_routing_override": "us"}
+        return self.send(200, json.dumps({"accounts": [account], "default_account_id": "a-1",
+                                          "account_ordering": ["a-1"]}).encode())
+
     def answer(self, question):
-        if not self.path.startswith("/v1/responses"):
+        # of an account with a login it is below another folder
+        if not self.path.split("?")[0].endswith("/responses"):
             return self.send(200, b"{}")
         results = [item for item in question.get("input", [])
                    if item.get("type") == "function_call_output"]

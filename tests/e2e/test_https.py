@@ -2,6 +2,7 @@
 """Requests inside TLS, decided by the gate: real clients, without any flag"""
 import glob
 import os
+import re
 import secrets
 import ssl
 import subprocess
@@ -127,6 +128,18 @@ def test_clients_trust_the_gate_without_a_flag(net, base, client):
     rules(net, base, "allow GET good.test/open/**\n")
     assert net("exec", base, "sh", "-c", CLIENTS[client]).out == \
         "inside TLS good.test /open/a\n"
+
+
+@pytest.mark.seconds(400)
+def test_go_trusts_the_gate_without_a_flag(net, base):
+    """Its own client (net/http) asks a proxy for modules, and tells what came."""
+    if net.raw("exec", base, "sh", "-c", "command -v go", timeout=120).code != 0:
+        pytest.skip("the template has no go")
+    rules(net, base, "allow GET good.test/open/**\n")
+    said = net("exec", base, "sh", "-c", "cd $(mktemp -d); export GOPATH=$PWD GOFLAGS=-modcacherw "
+               "GOSUMDB=off GOPROXY=https://good.test/open; go mod download -x x.test/y@v1.0.0 2>&1; "
+               "true", timeout=170).out
+    assert re.search(r"get https://good\.test/open/x\.test/y/@v/v1\.0\.0\.\w+: 200 OK", said), said
 
 
 FETCH = """

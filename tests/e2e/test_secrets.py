@@ -3,7 +3,6 @@
 import glob
 import json
 import os
-import re
 import secrets
 import subprocess
 
@@ -11,6 +10,7 @@ import pytest
 
 from bawn import ROOT, Bawn, children_of, command_of, status_of, wait
 from net_host import Host, read_head
+from nowhere import check_nowhere
 from test_https import make_certificate
 from test_network import rules
 
@@ -142,28 +142,6 @@ def ask(net, name, *options, url="https://good.test/a"):
                f'{CURL} -H "X-Key: $TESTY_KEY" {url}', timeout=120).out
 
 
-def memory_holds(pid, text):
-    """Does a process have this anywhere in its memory?"""
-    with open(f"/proc/{pid}/maps", encoding="utf-8") as maps, \
-            open(f"/proc/{pid}/mem", "rb", 0) as memory:
-        for line in maps:
-            begin, end, mode = re.match(r"(\w+)-(\w+) (\S+)", line).groups()
-            if "r" not in mode or "[v" in line:
-                continue
-            rest, at = b"", int(begin, 16)
-            while at < int(end, 16):
-                size = min(4 << 20, int(end, 16) - at)
-                try:
-                    memory.seek(at)
-                    data = rest + memory.read(size)
-                except (OSError, ValueError):
-                    break
-                if text in data:
-                    return True
-                rest, at = data[-len(text):], at + size
-    return False
-
-
 def test_secrets_are_kept_by_their_owner_alone(net):
     """Row: C6. The command line never takes or shows a value."""
     refused = net.raw("secret", "set", "testy", KEY)
@@ -195,34 +173,12 @@ def test_a_key_is_used_and_never_seen(net, base, host):
     ask(net, base, url="http://good.test/plain")
     assert host.seen and not any(KEY in head for head in host.seen)
     assert net("inspect", base).json["secrets"] == ["testy"]
-    check_nowhere(net, base)
+    check_nowhere(net, base, KEY)
     # taken back at once
     net("secret", "rm", "testy")
     host.seen.clear()
     ask(net, base, url=UNBOUND)
     assert host.seen and not any(KEY in head for head in host.seen)
-
-
-def check_nowhere(net, base):
-    """Not in any process but the two that hold it, nor in a file of the sandbox."""
-    supervisor = net.supervisor_pid(base)
-    holders = ("bawn-net", "bawn-keys")
-    pids = {pid: command_of(pid) for pid in children_of(supervisor)}
-    pids[supervisor] = "bawn-supervisor"
-    assert set(holders) <= set(pids.values())
-    for pid, command in pids.items():
-        for name in ("cmdline", "environ"):
-            with open(f"/proc/{pid}/{name}", "rb") as file:
-                assert KEY.encode() not in file.read(), (command, name)
-        if command not in holders and ROOT:
-            assert not memory_holds(pid, KEY.encode()), command
-    found = subprocess.run(["grep", "-rlaF", "--devices=skip", KEY, net.folder(base),
-                            net.workspace],
-                           capture_output=True, text=True, check=False)
-    assert found.stdout == "" and found.returncode == 1, found
-    script = (f"grep -rlaF '{KEY[:12]}'\"{KEY[12:]}\" --devices=skip /etc /home /root /run /tmp "
-              "/var /proc/[0-9]*/environ 2>/dev/null | grep -v '^/proc/self' || true")
-    assert net("exec", "-u", "root", base, "sh", "-c", script, timeout=120).out == ""
 
 
 @pytest.mark.seconds(600)
@@ -332,6 +288,7 @@ def test_a_login_inside_gets_placeholders(net, base, host):
     finally:
         waits.kill()
         waits.communicate()
+    check_nowhere(net, base, TOKEN, RENEWS)
     assert got["access_token"].startswith("lt-") and len(got["access_token"]) == len(TOKEN)
     assert TOKEN not in str(got) and RENEWS not in str(got)
     # the port is closed with the login
@@ -340,6 +297,11 @@ def test_a_login_inside_gets_placeholders(net, base, host):
               f"{got['access_token']}' https://login.test/api", timeout=120).out
     # renewed by the host, for what the guest has
     assert f"Bearer {AGAIN}" in host.seen[-1] and AGAIN not in out and TOKEN not in out
+    check_nowhere(net, base, TOKEN, RENEWS, AGAIN)
+    # nor in what is kept of its memory
+    net("checkpoint", base, "logged-in", timeout=120)
+    check_nowhere(net, base, TOKEN, RENEWS, AGAIN)
+    net("checkpoint", "rm", base, "logged-in")
     assert "login logy: renewed by the host" in net("policy", "log", base, "--json").out
     shown = net("secret", "ls", "--sandbox", base).out
     assert "in 2 h, renews itself" in shown and AGAIN not in shown
