@@ -87,8 +87,10 @@ static void add_value(struct server *server, const json_t *binding,
 static json_t *make_list(struct server *server)
 {
 	static const char *const copied[] = {
-		"name",    "placeholder", "hosts",        "headers",    "query",
-		"methods", "paths",       SERVICE_EXCEPT, "plain_http",
+		"name",       "placeholder",  "hosts",
+		"headers",    "query",        "methods",
+		"paths",      SERVICE_EXCEPT, SERVICE_QUESTIONS,
+		"plain_http",
 	};
 	json_t *list = json_array(), *binding, *entry;
 	size_t i;

@@ -233,35 +233,57 @@ static int read_value(const json_t *value, struct binding *out,
 	return out->forms ? 0 : -1;
 }
 
-static void read_query(const json_t *list, struct binding *out)
+static char **copy_texts(const json_t *list)
 {
 	size_t count = json_array_size(list);
+	char **texts = xcalloc(count + 1, sizeof(char *));
 
-	out->query = xcalloc(count + 1, sizeof(char *));
 	for (size_t i = 0; i < count; i++)
-		out->query[i] =
-			xstrdup(json_string_value(json_array_get(list, i)));
+		texts[i] = xstrdup(json_string_value(json_array_get(list, i)));
+	return texts;
+}
+
+static bool are_questions(const json_t *list)
+{
+	json_t *item;
+	size_t i;
+
+	if (!json_is_array(list) || json_array_size(list) > BINDING_LIST_MAX)
+		return false;
+	json_array_foreach(list, i, item)
+	{
+		const char *text = json_string_value(item);
+		const char *body = text ? strchr(text, ' ') : NULL;
+
+		if (!body || *text != '/' || !body[1] ||
+		    strlen(text) > BINDING_QUESTION_MAX)
+			return false;
+	}
+	return true;
 }
 
 static int read_binding(json_t *json, struct binding *out, struct error *err)
 {
 	json_t *value, *why, *hosts, *headers, *query, *methods, *paths;
-	json_t *except = NULL;
+	json_t *except = NULL, *questions = NULL;
 	const char *name, *placeholder;
 	char method_text[256];
 	int plain;
 
 	if (json_unpack_ex(
 		    json, NULL, JSON_STRICT,
-		    "{s:s, s:s, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s?o, s:b}",
+		    "{s:s, s:s, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s?o, s?o, "
+		    "s:b}",
 		    "name", &name, "placeholder", &placeholder, "value", &value,
 		    "why", &why, "hosts", &hosts, "headers", &headers, "query",
 		    &query, "methods", &methods, "paths", &paths, "except",
-		    &except, "plain_http", &plain) < 0)
+		    &except, "questions", &questions, "plain_http", &plain) < 0)
 		return refuse(err, "an entry is malformed");
 	if (!is_list(hosts) || !json_array_size(hosts) || !is_list(query) ||
 	    !is_list(methods) || !is_list(paths) ||
-	    (except && !is_list(except)) || strlen(placeholder) < 8 ||
+	    (except && !is_list(except)) ||
+	    (questions && !are_questions(questions)) ||
+	    strlen(placeholder) < 8 ||
 	    join_methods(methods, method_text, sizeof(method_text)) < 0)
 		return refuse(err, "a list is malformed");
 	out->name = xstrdup(name);
@@ -269,7 +291,8 @@ static int read_binding(json_t *json, struct binding *out, struct error *err)
 	out->plain_http = plain;
 	if (json_is_string(why))
 		out->why = xstrdup(json_string_value(why));
-	read_query(query, out);
+	out->query = copy_texts(query);
+	out->questions = copy_texts(questions);
 	if (read_value(value, out, err) < 0 ||
 	    read_headers(headers, out, err) < 0)
 		return -1;
@@ -365,8 +388,11 @@ static void release_binding(struct binding *binding)
 		release_header(&binding->headers[i]);
 	for (char **key = binding->query; key && *key; key++)
 		free(*key);
+	for (char **one = binding->questions; one && *one; one++)
+		free(*one);
 	free(binding->headers);
 	free(binding->query);
+	free(binding->questions);
 	free(binding->name);
 	free(binding->placeholder);
 	free(binding->why);

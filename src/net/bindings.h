@@ -9,8 +9,8 @@
  * {"secrets": [{"name", "placeholder", "value" (null: there is none now),
  *   "why" (text or null), "hosts": [...], "headers": [{"name", "format",
  *   "hosts"?}], "query": [...], "methods": [...], "paths": [...],
- *   "except"?: [paths where it never stands], "plain_http"}],
- *   "logins"?: [as in logins.h]}
+ *   "except"?: [paths where it never stands], "questions"?: ["PATH BODY"],
+ *   "plain_http"}], "logins"?: [as in logins.h]}
  */
 #pragma once
 
@@ -28,6 +28,7 @@ struct secret;
 #define BINDINGS_BYTES_MAX ((size_t)8 << 20)
 #define BINDINGS_MAX 256
 #define BINDING_LIST_MAX 64
+#define BINDING_QUESTION_MAX 1024
 
 /* "Bearer %s": before and after; in base64() also inner texts. */
 struct binding_header {
@@ -48,6 +49,9 @@ struct binding {
 	struct binding_header *headers; /* owned */
 	size_t header_count;
 	char **query; /* owned, NULL-terminated: keys that carry it */
+	/* The same, "PATH BODY": requests (POST) that may carry it beside
+	 * `where`, if that is all that they say. */
+	char **questions;
 	bool plain_http;
 };
 

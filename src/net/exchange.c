@@ -392,21 +392,31 @@ void exchange_request_body(struct exchange *exchange, const void *bytes,
 {
 	exchange->http->moved++;
 	exchange->bytes_out += len;
-	if (exchange_login_hold_request(exchange, bytes, len))
+	if (exchange_login_hold_request(exchange, bytes, len) ||
+	    exchange_secrets_hold(exchange, bytes, len))
 		return;
 	exchange->server->ops->body(exchange->server, bytes, len);
 }
 
-void exchange_request_end(struct exchange *exchange,
+bool exchange_request_end(struct exchange *exchange,
 			  const struct http_fields *trailers)
 {
+	const char *problem = exchange_secrets_ask(exchange);
+
 	exchange->http->moved++;
+	if (problem) {
+		exchange_refuse(exchange,
+				&(struct exchange_refusal){ 403, AUDIT_DENY,
+							    problem, NULL });
+		return false;
+	}
 	exchange->request_done = true;
 	exchange_login_send(exchange);
 	/* A credential in a trailer is one too. */
 	if (exchange->secrets.injection.bound)
 		trailers = NULL;
 	exchange->server->ops->end(exchange->server, trailers);
+	return true;
 }
 
 void exchange_response_head(struct exchange *exchange,

@@ -127,7 +127,8 @@ void exchange_send(struct exchange *exchange, struct http_server *server);
 size_t exchange_request_space(const struct exchange *exchange);
 void exchange_request_body(struct exchange *exchange, const void *bytes,
 			   size_t len);
-void exchange_request_end(struct exchange *exchange,
+/* False: it was refused, and the client may go on with the next one. */
+bool exchange_request_end(struct exchange *exchange,
 			  const struct http_fields *trailers);
 /* From the server's codec: how much of a body may follow now. */
 size_t exchange_response_space(const struct exchange *exchange);

@@ -19,6 +19,7 @@
 void exchange_secrets_release(struct exchange_secrets *secrets)
 {
 	mask_release(&secrets->mask);
+	buffer_release(&secrets->question);
 	bindings_unref(secrets->bindings);
 	*secrets = (struct exchange_secrets){ .bindings = NULL };
 }
@@ -84,6 +85,7 @@ const char *exchange_secrets_put(struct exchange *exchange,
 		return NULL;
 	exchange_secrets_release(secrets);
 	secrets->bindings = bindings_ref(gate->bindings);
+	secrets->question = (struct buffer)BUFFER_INIT(BINDING_QUESTION_MAX);
 	exchange_secrets_facts(exchange, server, request, path, &facts);
 	if (inject_request(secrets->bindings, &facts, request,
 			   gate->secret_arena, &secrets->injection) < 0)
@@ -95,6 +97,36 @@ const char *exchange_secrets_put(struct exchange *exchange,
 		return secrets->injection.missing->why
 			       ? secrets->injection.missing->why
 			       : "the secret for this host is not there yet";
+	return NULL;
+}
+
+bool exchange_secrets_hold(struct exchange *exchange, const void *bytes,
+			   size_t len)
+{
+	struct exchange_secrets *self = &exchange->secrets;
+
+	if (!self->injection.question)
+		return false;
+	if (buffer_append(&self->question, bytes, len) < 0)
+		self->too_long = true;
+	return true;
+}
+
+const char *exchange_secrets_ask(struct exchange *exchange)
+{
+	struct exchange_secrets *self = &exchange->secrets;
+	char path[URL_PATH_MAX + 1];
+	struct span body = span_over((const char *)self->question.data,
+				     self->question.len);
+
+	if (!self->injection.question)
+		return NULL;
+	if (self->too_long ||
+	    url_path_normalise(exchange->path, strlen(exchange->path), path) <
+		    0 ||
+	    !inject_is_question(self->injection.question, path, body))
+		return "the secret for this host is not for this question";
+	exchange->server->ops->body(exchange->server, body.bytes, body.len);
 	return NULL;
 }
 

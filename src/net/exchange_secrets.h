@@ -11,6 +11,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
+#include "base/buffer.h"
 #include "net/inject.h"
 #include "net/mask.h"
 
@@ -26,6 +27,8 @@ struct exchange_secrets {
 	struct bindings *bindings; /* owned reference; NULL: none */
 	struct injection injection;
 	struct mask mask;
+	struct buffer question; /* a body that is looked at before it goes */
+	bool too_long;          /* it is no question */
 };
 
 void exchange_secrets_release(struct exchange_secrets *secrets);
@@ -39,6 +42,12 @@ void exchange_secrets_facts(const struct exchange *exchange,
 			    const struct http_server *server,
 			    const struct http_request *request, char *path,
 			    struct inject_facts *out);
+/* False: the body may pass. Else it is held, until its end. */
+bool exchange_secrets_hold(struct exchange *exchange, const void *bytes,
+			   size_t len);
+/* The end: what was held goes to the server. Else why it does not. The head is
+ * there already, with the secret, but nobody answers a part of a request. */
+const char *exchange_secrets_ask(struct exchange *exchange);
 /* The head was written: nothing of it stays in our memory. */
 void exchange_secrets_wipe(struct exchange *exchange);
 /* A host with secrets: its responses must be readable to us. */

@@ -244,8 +244,8 @@ static void end_body(struct http1_client *self, const struct span *text)
 		refuse(self, &problem);
 		return;
 	}
-	exchange_request_end(exchange, text->len ? &trailers : NULL);
-	self->state = HTTP1_CLIENT_WAIT;
+	if (exchange_request_end(exchange, text->len ? &trailers : NULL))
+		self->state = HTTP1_CLIENT_WAIT;
 }
 
 static bool cut(struct http1_client *self)

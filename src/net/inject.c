@@ -58,6 +58,42 @@ static bool is_allowed(const struct binding *binding,
 	       POLICY_ALLOW;
 }
 
+/* The body of a question that is asked at this path; NULL: it is none. */
+static const char *question_at(const char *question, const char *path)
+{
+	size_t len = strcspn(question, " ");
+
+	return strlen(path) == len && memcmp(path, question, len) == 0
+		       ? question + len + 1
+		       : NULL;
+}
+
+static bool may_ask(const struct binding *binding,
+		    const struct inject_facts *facts)
+{
+	if (!facts->path || strcmp(facts->method, "POST") != 0)
+		return false;
+	for (char **one = binding->questions; one && *one; one++) {
+		if (question_at(*one, facts->path))
+			return true;
+	}
+	return false;
+}
+
+bool inject_is_question(const struct binding *binding, const char *path,
+			struct span body)
+{
+	while (body.len && strchr(" \r\n", body.bytes[body.len - 1]))
+		body.len--;
+	for (char **one = binding->questions; one && *one; one++) {
+		const char *text = question_at(*one, path);
+
+		if (text && span_is(body, text))
+			return true;
+	}
+	return false;
+}
+
 const char *inject_may(const struct binding *binding,
 		       const struct inject_facts *facts)
 {
@@ -75,7 +111,7 @@ const char *inject_may(const struct binding *binding,
 		return "not encrypted";
 	if (facts->encrypted && !facts->verified)
 		return "the server did not prove its name";
-	if (!is_allowed(binding, facts))
+	if (!is_allowed(binding, facts) && !may_ask(binding, facts))
 		return "not for this method and path";
 	if (!binding->value)
 		return no_value;
@@ -344,6 +380,10 @@ int inject_request(const struct bindings *bindings,
 	out->arena_used = self.arena.len;
 	if (!out->used_count)
 		out->missing = find_missing(&self);
+	for (size_t i = 0; i < out->used_count; i++) {
+		if (!is_allowed(out->used[i], facts))
+			out->question = out->used[i];
+	}
 	for (size_t i = 0; i < ARRAY_SIZE(unmaskable); i++)
 		http_fields_remove(fields, unmaskable[i]);
 	return http_fields_add(fields, span_of("accept-encoding"),

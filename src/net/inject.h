@@ -46,7 +46,12 @@ struct injection {
 	/* One that is bound, may be used, and has no value now; or NULL. */
 	const struct binding *missing;
 	size_t arena_used; /* what is to be wiped of it */
+	/* One that may go along only if the body is one of its questions. */
+	const struct binding *question;
 };
+/* Is it? What a client ends its text with does not count. */
+bool inject_is_question(const struct binding *binding, const char *path,
+			struct span body);
 
 /*
  * Changes the head of a request. New texts lie in arena, which has

@@ -68,9 +68,10 @@ static json_t *bind(const json_t *secret, const char *scope,
 	const json_t *service = services_find(services, name_of(secret));
 	const json_t *placeholder = json_object_get(
 		json_object_get(own, "placeholders"), name_of(secret));
-	static const char *const lists[] = { "hosts",     "headers",
-					     "query",     "methods",
-					     "variables", SERVICE_EXCEPT };
+	static const char *const lists[] = { "hosts",          "headers",
+					     "query",          "methods",
+					     "variables",      SERVICE_EXCEPT,
+					     SERVICE_QUESTIONS };
 	static const char *const plain[] = { "value", "command", "cache_s" };
 	json_t *binding =
 		json_pack("{s:s, s:s, s:b}", "name", name_of(secret), "scope",

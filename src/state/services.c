@@ -187,9 +187,30 @@ static int check_renew(json_t *renew, const json_t *endpoints,
 	return 0;
 }
 
+/* "PATH BODY" */
+static int check_questions(const json_t *list, struct error *err)
+{
+	json_t *item;
+	size_t i;
+
+	if (!json_is_array(list) || json_array_size(list) > SERVICE_LIST_MAX)
+		return error_set(err, 0, "questions: a list");
+	json_array_foreach(list, i, item)
+	{
+		const char *text = json_string_value(item);
+		const char *body = text ? strchr(text, ' ') : NULL;
+
+		if (!body || *text != '/' || !body[1] ||
+		    strlen(text) > SERVICE_QUESTION_MAX)
+			return error_set(err, 0, "questions: a path, a body");
+	}
+	return 0;
+}
+
 static int check_service(json_t *service, struct error *err)
 {
 	json_t *hosts, *headers, *variables, *placeholder, *renew = NULL;
+	json_t *questions = NULL;
 	json_t *lists[8] = { NULL };
 	static const char *const names[] = {
 		"query",  "methods",         "paths",           "repo_paths",
@@ -200,13 +221,14 @@ static int check_service(json_t *service, struct error *err)
 
 	if (json_unpack_ex(service, &why, JSON_STRICT,
 			   "{s:s, s:o, s:o, s:o, s:o, s?o, s?o, s?o, s?o, s?o, "
-			   "s?o, s?o, s?o, s?o}",
+			   "s?o, s?o, s?o, s?o, s?o}",
 			   "name", &name, "hosts", &hosts, "headers", &headers,
 			   "variables", &variables, "placeholder", &placeholder,
 			   names[0], &lists[0], names[1], &lists[1], names[2],
 			   &lists[2], names[3], &lists[3], names[4], &lists[4],
 			   names[5], &lists[5], names[6], &lists[6], names[7],
-			   &lists[7], SERVICE_RENEW, &renew) < 0)
+			   &lists[7], SERVICE_RENEW, &renew, SERVICE_QUESTIONS,
+			   &questions) < 0)
 		return error_set(err, 0, "service: %s", why.text);
 	if (service_check_name(name, err) < 0 ||
 	    service_check_texts(hosts, "hosts", err) < 0 ||
@@ -218,7 +240,8 @@ static int check_service(json_t *service, struct error *err)
 		if (lists[i] && service_check_texts(lists[i], names[i], err))
 			return -1;
 	}
-	if (renew && check_renew(renew, lists[5], err) < 0)
+	if ((renew && check_renew(renew, lists[5], err) < 0) ||
+	    (questions && check_questions(questions, err) < 0))
 		return -1;
 	return json_array_size(hosts) ? 0 : error_set(err, 0, "no hosts");
 }

@@ -7,7 +7,7 @@
  *   "headers": [{"name", "format", "hosts"?}],
  *   "variables": [of the environment], "placeholder": {"prefix", "length"},
  *   "agents"? (whose key it is), "query"?, "methods"?, "paths"?, "except"?,
- *   "repo_paths"?, "token_endpoints"?,
+ *   "questions"?, "repo_paths"?, "token_endpoints"?,
  *   "callback_ports"?: [texts],
  *   "renew"?: {"endpoint", "type": "json" | "form", "fields": {NAME: TEXT},
  *     "scope"?: true}}]}
@@ -15,7 +15,8 @@
  * A format has one %s, or base64(...) with one %s in it. Header, query,
  * methods and paths say where the key may stand; "repo_paths" have an
  * OWNER/NAME for their %s. "except" are paths where it never does: those that
- * make another key with this one, which the guest could take along.
+ * make another key with this one, which the guest could take along. A question,
+ * "PATH BODY", is a request (POST) that may carry it if that is its whole body.
  * "token_endpoints" are the HOST/PATH where logins get and renew tokens
  * (logins.h); "renew" is how the host does so itself: at one of them, with
  * these fields beside grant_type and refresh_token, and with the scope that the
@@ -34,6 +35,7 @@
 #define SERVICE_CALLBACKS "callback_ports"
 #define SERVICE_RENEW "renew"
 #define SERVICE_EXCEPT "except"
+#define SERVICE_QUESTIONS "questions"
 
 struct error;
 
@@ -44,6 +46,7 @@ struct error;
 #define SERVICE_BYTES_MAX ((size_t)256 * 1024) /* of one file */
 #define SERVICE_LIST_MAX 32
 #define SERVICE_TEXT_MAX 256
+#define SERVICE_QUESTION_MAX 1024
 /* Too short would be found everywhere, too long fits no head. */
 #define SERVICE_PLACEHOLDER_MIN 16
 #define SERVICE_PLACEHOLDER_MAX 256

@@ -216,6 +216,13 @@ static void a_service_says_where_its_key_never_stands(void)
 		"a", ", \"except\": [\"/keys/**\"]") "]}";
 	static const char bad[] =
 		"{\"services\": [" SERVICE("a", ", \"except\": \"/keys\"") "]}";
+	static const char *const odd[] = {
+		SERVICE("a", ", \"questions\": [\"/ask {}\"]"),
+		SERVICE("a", ", \"questions\": [\"/ask\"]"),
+		SERVICE("a", ", \"questions\": [\"ask {}\"]"),
+		SERVICE("a", ", \"questions\": [\"/ask \"]"),
+		SERVICE("a", ", \"questions\": [1]"),
+	};
 	AUTO(json) json_t *list = services_parse(text, strlen(text), NULL);
 	AUTO(json) json_t *none = services_parse(bad, strlen(bad), NULL);
 	AUTO(json) json_t *own = parse(MADE);
@@ -223,6 +230,14 @@ static void a_service_says_where_its_key_never_stands(void)
 
 	REQUIRE(list && own);
 	CHECK(!none);
+	for (size_t i = 0; i < ARRAY_SIZE(odd); i++) {
+		char whole[1024];
+		AUTO(json) json_t *asked = NULL;
+
+		snprintf(whole, sizeof(whole), "{\"services\": [%s]}", odd[i]);
+		asked = services_parse(whole, strlen(whole), NULL);
+		CHECK(!asked == (i > 0));
+	}
 	bindings = secret_bindings_make(list, NULL, own, NULL);
 	CHECK(json_array_size(json_object_get(json_array_get(bindings, 0),
 					      "except")) == 1);
