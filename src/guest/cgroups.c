@@ -238,6 +238,14 @@ void cgroups_kill(const struct cgroups *cgroups)
 	cgroup_kill(&top);
 }
 
+bool cgroup_is_used(const struct cgroup *cgroup)
+{
+	AUTO_CLOSE int events =
+		openat(cgroup->fd, "cgroup.events", O_RDONLY | O_CLOEXEC);
+
+	return events < 0 || says(events, "populated 1");
+}
+
 int cgroup_join(const struct cgroup *cgroup)
 {
 	return sysfile_write(cgroup->fd, "cgroup.procs", "0");

@@ -10,6 +10,7 @@
  */
 #pragma once
 
+#include <stdbool.h>
 #include <stdint.h>
 
 struct error;
@@ -45,6 +46,8 @@ void cgroups_kill(const struct cgroups *cgroups);
 
 /* SIGKILL to all of its processes, also to those that are being forked. */
 void cgroup_kill(const struct cgroup *cgroup);
+/* A process lives in it, or nobody knows. */
+bool cgroup_is_used(const struct cgroup *cgroup);
 /* Moves the calling process into it. */
 int cgroup_join(const struct cgroup *cgroup);
 /* Removes it and closes fd; -1 (and nothing changed) while it is in use. */

@@ -134,6 +134,7 @@ static void wake(struct guest *guest, const struct message *message)
 		send_awake(guest, "");
 		return;
 	}
+	sessions_hold_tidy(&guest->sessions);
 	guest->state = GUEST_RUNNING;
 	answer_wake(guest, message->wake.shares);
 }

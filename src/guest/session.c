@@ -79,7 +79,14 @@ static void drop_spare(struct sessions *sessions)
 
 bool sessions_any(const struct sessions *sessions)
 {
-	return !list_empty(&sessions->live) || !list_empty(&sessions->leftover);
+	if (!list_empty(&sessions->live))
+		return true;
+	LIST_FOR_EACH(node, &sessions->leftover) {
+		if (cgroup_is_used(
+			    &LIST_ENTRY(node, struct leftover, link)->cgroup))
+			return true;
+	}
+	return false;
 }
 
 /* The dear part of it waits in the kernel: a few at a time. */
@@ -104,6 +111,8 @@ static void on_tidy(struct timer *timer)
 	struct sessions *sessions = CONTAINER_OF(timer, struct sessions, tidy);
 	unsigned before = sessions->leftover_count;
 
+	if (sessions->paused)
+		return; /* the wake starts it again */
 	sessions_refill(sessions);
 	remove_groups(sessions, GROUPS_AT_ONCE);
 	if (!sessions->leftover_count)
@@ -132,8 +141,8 @@ void sessions_tidy_later(struct sessions *sessions)
 	if (!sessions->tidy_ms)
 		return;
 	/* Others may just start beside this machine: that comes first. */
-	if (sessions->woken_ms && sessions->tidy_ms < TIDY_HOLD_MS &&
-	    loop_now_ms() - sessions->woken_ms < TIDY_HOLD_MS)
+	if (sessions->restored_ms && sessions->tidy_ms < TIDY_HOLD_MS &&
+	    loop_now_ms() - sessions->restored_ms < TIDY_HOLD_MS)
 		sessions->tidy_ms = TIDY_HOLD_MS;
 	/* A storm of short sessions moves the timer on and on. */
 	if (sessions->leftover_count > GROUPS_MANY)

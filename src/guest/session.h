@@ -31,7 +31,7 @@ struct sessions {
 	struct session_child spare; /* waits for the next SESSION_START */
 	struct timer tidy;          /* removes groups, makes the spare */
 	unsigned tidy_ms;           /* tidy is to be started; 0 = not */
-	uint64_t woken_ms;          /* when the machine began or went on */
+	uint64_t restored_ms;       /* when the machine began, or 0 */
 	bool paused;                /* no output is read */
 	bool closing;               /* the machine ends: no more spares */
 	bool stuck;                 /* the host does not take messages */
@@ -75,3 +75,5 @@ void sessions_detach(struct sessions *sessions);
 void sessions_attach(struct sessions *sessions,
 		     const struct message_session_attach *attach);
 void sessions_resume(struct sessions *sessions);
+/* Of a machine that was just restored: others may start beside it. */
+void sessions_hold_tidy(struct sessions *sessions);

@@ -108,10 +108,14 @@ void sessions_attach(struct sessions *sessions,
 	session_check_end(session);
 }
 
+void sessions_hold_tidy(struct sessions *sessions)
+{
+	sessions->restored_ms = loop_now_ms();
+}
+
 void sessions_resume(struct sessions *sessions)
 {
 	sessions->paused = false;
-	sessions->woken_ms = loop_now_ms();
 	sessions->tidy_ms = TIDY_AFTER_WAKE_MS; /* a spare may be missing */
 	LIST_FOR_EACH(node, &sessions->live) {
 		struct session *session =
