@@ -26,9 +26,12 @@ enum {
 	PREPARE_MS = 20000, /* an emulated guest under load is slow */
 	FREEZE_MS = 5000,
 	POWER_OFF_MS = 10000,
+	/* until the first program after a checkpoint at once has begun */
+	COPY_LATER_MS = 60,
 };
 
 static void on_timer(struct timer *timer);
+static void copy_rest(struct sandbox *sandbox);
 
 static double now_ms(void)
 {
@@ -124,6 +127,10 @@ static void on_timer(struct timer *timer)
 	struct sandbox *sandbox =
 		CONTAINER_OF(timer, struct sandbox, saving.timer);
 
+	if (sandbox->saving.step == SAVING_REST) {
+		copy_rest(sandbox);
+		return;
+	}
 	saving_fail(sandbox, sandbox->saving.step == SAVING_PREPARE
 				     ? "the guest does not stand still"
 				     : "the helpers do not stand still");
@@ -204,12 +211,16 @@ static int begin(struct sandbox *sandbox, struct error *err)
 {
 	enum saving_kind kind = sandbox->saving.kind;
 
-	if ((kind == SAVING_CHECKPOINT || kind == SAVING_CHECKPOINT_AT_ONCE) &&
-	    copy_ahead(sandbox, err) < 0)
+	if (kind == SAVING_CHECKPOINT) {
+		sandbox->saving.step = SAVING_AHEAD;
+		return copy_ahead(sandbox, err);
+	}
+	if (prepare(sandbox, err) < 0)
 		return -1;
-	if (kind != SAVING_CHECKPOINT)
-		return prepare(sandbox, err);
-	sandbox->saving.step = SAVING_AHEAD;
+	/* Beside the guest, and never in its way; none at all will do. */
+	sandbox->saving.copy.beside = true;
+	if (kind == SAVING_CHECKPOINT_AT_ONCE)
+		(void)copy_ahead(sandbox, NULL);
 	return 0;
 }
 
@@ -400,7 +411,11 @@ static void on_devices_written(void *ctx, const struct qmp_reply *reply)
 		 json_pack("{s:i}", "fdset-id", QMP_SET_STATE), NULL, NULL);
 	if (saving->kind != SAVING_SUSPEND)
 		resume_checkpoint(sandbox);
-	copy_rest(sandbox);
+	/* A thread more would take the processor from whoever is waited for. */
+	if (saving->kind == SAVING_CHECKPOINT_AT_ONCE)
+		timer_start(sandbox->loop, &saving->timer, COPY_LATER_MS);
+	else
+		copy_rest(sandbox);
 }
 
 static void save_machine(struct sandbox *sandbox)
