@@ -61,6 +61,8 @@ struct checkpoint_wish {
 	 */
 	const char *prefix;
 	unsigned kept;
+	/* The caller has set it just now; NULL: one is set. */
+	const char *mark;
 	/* Nobody works in it: to stand for long matters less than to begin
 	   late. */
 	bool at_once;

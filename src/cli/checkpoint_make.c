@@ -217,18 +217,27 @@ static int take_files(const struct making *making, struct error *err)
 	return 0;
 }
 
-static int from_running(struct making *making, struct error *err)
+/* Where the journal of the workspace stands now. */
+static void set_mark(struct making *making)
 {
 	const struct sandbox_record *record = &making->sandbox->record;
-	struct error no_mark = { 0 };
+	const char *given = making->wish->mark;
+	struct error err = { 0 };
 	char mark[sizeof(making->record.mark)];
 
+	if (!record->shares.count || strcmp(record->mode, "direct") != 0)
+		return;
 	text_format(mark, sizeof(mark), MARK "%s", making->record.label);
-	if (record->shares.count && !strcmp(record->mode, "direct") &&
-	    mark_set(making->sandbox, mark, &no_mark) == 0)
-		text_copy(making->record.mark, sizeof(mark), mark);
-	else if (no_mark.text[0])
-		log_debug("no mark: %s", no_mark.text);
+	if (given || mark_set(making->sandbox, mark, &err) == 0)
+		text_copy(making->record.mark, sizeof(mark),
+			  given ? given : mark);
+	else
+		log_debug("no mark: %s", err.text);
+}
+
+static int from_running(struct making *making, struct error *err)
+{
+	set_mark(making);
 	making->record.memory = true;
 	if (offer_folder(making, err) < 0)
 		return -1;

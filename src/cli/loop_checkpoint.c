@@ -68,11 +68,12 @@ static int check_room(const struct sandbox *sandbox, struct error *err)
 }
 
 static int copy(const struct sandbox *sandbox, unsigned iteration,
-		struct copier *copier, struct error *err)
+		const char *mark, struct copier *copier, struct error *err)
 {
 	char prefix[32];
 	const struct checkpoint_wish wish = { .prefix = prefix,
 					      .kept = LOOP_CHECKPOINTS_KEPT,
+					      .mark = mark[0] ? mark : NULL,
 					      .at_once = true,
 					      .went_on = went_on,
 					      .ctx = copier };
@@ -151,7 +152,7 @@ void loop_checkpoint_release(struct loop_checkpoint *checkpoint)
 }
 
 static pid_t start_copier(const struct sandbox *sandbox, unsigned iteration,
-			  int words, int lock)
+			  const char *mark, int words, int lock)
 {
 	struct copier copier = { .words = words };
 	struct error err = { 0 };
@@ -164,7 +165,7 @@ static pid_t start_copier(const struct sandbox *sandbox, unsigned iteration,
 		return pid;
 	if (lock >= 0)
 		close(lock);
-	failed = copy(sandbox, iteration, &copier, &err);
+	failed = copy(sandbox, iteration, mark, &copier, &err);
 	if (failed)
 		say(words, '-', err.text);
 	_exit(failed ? 1 : 0);
@@ -172,7 +173,7 @@ static pid_t start_copier(const struct sandbox *sandbox, unsigned iteration,
 
 int loop_checkpoint_begin(struct loop_checkpoint *checkpoint,
 			  const struct sandbox *sandbox, unsigned iteration,
-			  int lock, struct error *err)
+			  const char *mark, int lock, struct error *err)
 {
 	AUTO_CLOSE int theirs = -1;
 	int ends[2];
@@ -183,7 +184,7 @@ int loop_checkpoint_begin(struct loop_checkpoint *checkpoint,
 		return error_set(err, errno, "checkpoint");
 	checkpoint->words = ends[0];
 	theirs = ends[1];
-	checkpoint->pid = start_copier(sandbox, iteration, theirs, lock);
+	checkpoint->pid = start_copier(sandbox, iteration, mark, theirs, lock);
 	if (checkpoint->pid < 0) {
 		checkpoint->pid = 0;
 		close(TAKE_FD(checkpoint->words));

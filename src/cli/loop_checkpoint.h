@@ -31,11 +31,12 @@ void loop_checkpoint_release(struct loop_checkpoint *checkpoint);
 
 /*
  * Comes back when the sandbox may be used; label is then that of the new one.
+ * mark is where the workspace's journal stands, "" when nobody has set one;
  * lock is one that the new process must not keep.
  */
 int loop_checkpoint_begin(struct loop_checkpoint *checkpoint,
 			  const struct sandbox *sandbox, unsigned iteration,
-			  int lock, struct error *err);
+			  const char *mark, int lock, struct error *err);
 /* Until all is copied; -1 when the last one was not made after all. */
 int loop_checkpoint_wait(struct loop_checkpoint *checkpoint, struct error *err);
 /* Machine and workspace as they were at the last one. */

@@ -330,7 +330,8 @@ static int make_checkpoint(struct loop_run *run, struct error *err)
 	if (loop_checkpoint_wait(&run->checkpoint, &late) < 0)
 		say_no_checkpoint(run, &late);
 	if (loop_checkpoint_begin(&run->checkpoint, &run->sandbox,
-				  run->iteration, run->lock, err) == 0)
+				  run->iteration, run->facts.label, run->lock,
+				  err) == 0)
 		return 0;
 	if (run->must_checkpoint)
 		return -1;
@@ -343,10 +344,8 @@ static int before(void *ctx, unsigned iteration, struct error *err)
 	struct loop_run *run = ctx;
 
 	run->iteration = iteration;
-	if (run->checkpoints && make_checkpoint(run, err) < 0)
-		return -1;
 	loop_facts_begin(&run->facts, &run->sandbox, iteration);
-	return 0;
+	return run->checkpoints ? make_checkpoint(run, err) : 0;
 }
 
 static int rollback(void *ctx, struct error *err)
