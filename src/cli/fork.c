@@ -23,6 +23,7 @@
 #include "cli/create.h"
 #include "cli/files_config.h"
 #include "cli/image_command.h"
+#include "cli/mcp_host.h"
 #include "cli/plan.h"
 #include "cli/policy_set.h"
 #include "cli/resume.h"
@@ -163,8 +164,8 @@ static int copy_settings(const struct sandbox *parent,
 {
 	static const char *const names[] = {
 		POLICY_SET_FILE, STORE_ENV_FILE, IMAGE_COMMAND_FILE,
-		"idle",          "keep",         "net/ca.key",
-		"net/ca.crt",    "net/names",
+		MCP_HOST_KEPT,   "idle",         "keep",
+		"net/ca.key",    "net/ca.crt",   "net/names",
 	};
 
 	if (mkdirat(child->folder, "net", 0700) < 0 && errno != EEXIST)

@@ -24,6 +24,7 @@ struct socket_list;
 /* The host's side of the record; net_config.c says where that is. */
 #define MCP_HOST_PREFIX "/bawn-mcp/"
 #define MCP_HOST_SOCKETS 16
+#define MCP_HOST_KEPT "mcp.json"
 #define MCP_HOST_LOG "mcp.jsonl"
 #define MCP_HOST_LOG_OLD "mcp.jsonl.1"
 

@@ -19,7 +19,6 @@
 #include "state/socket_list.h"
 
 #define OPTION "mcp"
-#define KEPT_FILE "mcp.json"
 #define KEPT_MAX (64u * 1024)
 
 AUTO_DEFINE(json, json_t *, json_decref)
@@ -79,7 +78,7 @@ int mcp_host_keep(int folder, const struct options *options, struct error *err)
 		return 0;
 	if (!text)
 		return error_set(err, EILSEQ, "--mcp: not UTF-8");
-	return fileio_replace(folder, KEPT_FILE, text, strlen(text), 0600,
+	return fileio_replace(folder, MCP_HOST_KEPT, text, strlen(text), 0600,
 			      FILEIO_SYNC, err);
 }
 
@@ -106,7 +105,7 @@ json_t *mcp_host_kept(int folder)
 	AUTO_BUFFER struct buffer text = BUFFER_INIT(KEPT_MAX);
 	json_t *words;
 
-	if (fileio_read(folder, KEPT_FILE, &text, NULL) < 0)
+	if (fileio_read(folder, MCP_HOST_KEPT, &text, NULL) < 0)
 		return NULL;
 	words = json_loadb((const char *)text.data, text.len, 0, NULL);
 	if (are_words(words))

@@ -151,3 +151,21 @@ def test_what_create_was_given_is_served_by_later_commands(bawn, tmp_path):
         assert bawn("logs", "--mcp", name).out.count(" ping") >= 4
     finally:
         bawn.rm(name)
+
+
+def test_a_fork_has_the_servers_that_create_was_given(bawn, tmp_path):
+    """With a log of its own; the parent may be gone by then."""
+    server = tmp_path / "server.py"
+    server.write_text(HOST_SERVER)
+    name = f"m-{os.urandom(3).hex()}"
+    ask = """echo '{"jsonrpc":"2.0","id":1,"method":"ping"}' | bawn-mcp here"""
+    try:
+        bawn("create", "--name", name, *SMALL, "--mcp", f"here=exec python3 {server}", "shell",
+             str(tmp_path), timeout=START_SECONDS)
+        fork = bawn("fork", name, timeout=START_SECONDS).out.strip()
+        bawn("rm", "-f", name)
+        assert "result" in bawn("exec", fork, "sh", "-c", ask).out
+        assert bawn("logs", "--mcp", fork).out.count(" ping") == 1
+    finally:
+        bawn.rm(name)
+        bawn.rm(f"{name}-1")
