@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-# bash completion for bawn; the answers come from `bawn __complete`
+# bash completion for bawn and sbx; the answers come from `bawn __complete`
 _bawn() {
 	local cur=${COMP_WORDS[COMP_CWORD]} line
 	COMPREPLY=()
@@ -11,4 +11,4 @@ _bawn() {
 		esac
 	done < <("${COMP_WORDS[0]}" __complete "${COMP_WORDS[@]:1:COMP_CWORD}" 2>/dev/null)
 }
-complete -o filenames -F _bawn bawn
+complete -o filenames -F _bawn bawn sbx

@@ -15,3 +15,4 @@ function __bawn_answers
     end
 end
 complete -c bawn -f -a '(__bawn_answers)'
+complete -c sbx -f -a '(__bawn_answers)'

@@ -9,16 +9,20 @@
  */
 #include "cli/command.h"
 
+#include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
 
 #include "base/error.h"
 #include "base/own.h"
 #include "base/text.h"
+#include "cli/checkpoint.h"
 #include "cli/policy_set.h"
+#include "cli/spelling.h"
 #include "cli/store.h"
 #include "provision/template.h"
 #include "state/agents.h"
+#include "undo/segment.h"
 
 static void offer(const char *typed, const char *word, const char *help)
 {
@@ -46,6 +50,59 @@ static void offer_sandboxes(const char *typed)
 		offer(typed, store.names[i], "sandbox");
 }
 
+static void offer_labels(const char *typed, const struct sandbox *sandbox)
+{
+	AUTO_FREE struct checkpoint *list = NULL;
+	size_t count = 0;
+
+	if (checkpoint_list(sandbox, &list, &count, NULL) < 0)
+		return;
+	for (size_t i = 0; i < count; i++)
+		offer(typed, list[i].label, "checkpoint");
+}
+
+static void offer_marks(const char *typed, const struct sandbox *sandbox)
+{
+	AUTO_CLOSE int undo =
+		openat(sandbox->folder, "files/undo",
+		       O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+	struct segments segments = { 0 };
+
+	if (undo < 0 || segments_load(undo, &segments, NULL) < 0)
+		return;
+	for (size_t i = 0; i < segments.count; i++)
+		offer(typed, segments.list[i].label, "mark");
+	segments_release(&segments);
+}
+
+/* The sandbox that one of the words before names; -1: none does. */
+static int find_named(const char *const *words, int count,
+		      struct sandbox *sandbox)
+{
+	for (int i = 0; i < count; i++)
+		if (words[i][0] != '-' &&
+		    sandbox_open(words[i], sandbox, NULL) == 0)
+			return 0;
+	return -1;
+}
+
+/* What a sandbox has; where none is named yet, and one can be, sandboxes. */
+static void offer_of_sandbox(const char *const *words, int count,
+			     const char *what)
+{
+	AUTO_SANDBOX struct sandbox sandbox = SANDBOX_INIT;
+	const char *typed = words[count];
+
+	if (find_named(words, count, &sandbox) < 0) {
+		if (!strcmp(what, COMPLETE_STATES))
+			offer_sandboxes(typed);
+	} else if (!strcmp(what, COMPLETE_MARKS)) {
+		offer_marks(typed, &sandbox);
+	} else {
+		offer_labels(typed, &sandbox);
+	}
+}
+
 /* One side of `bawn cp`. */
 static void offer_sandbox_paths(const char *typed)
 {
@@ -71,10 +128,11 @@ static void offer_commands(const char *typed)
 		const char *name = command_rows[i]->name;
 		char word[64];
 
-		if (command_rows[i]->flags & COMMAND_HIDDEN)
-			continue;
 		text_copy(word, sizeof(word), name);
 		word[strcspn(word, " ")] = '\0';
+		if (command_rows[i]->flags & COMMAND_HIDDEN ||
+		    !spelling_has(word))
+			continue;
 		/* a group is offered once, by its first row */
 		if (strcmp(word, name) && i > 0 &&
 		    text_starts(command_rows[i - 1]->name, word))
@@ -116,10 +174,16 @@ static void offer_presets(const char *typed)
 	policy_set_presets_free(names);
 }
 
-static void offer_values(const char *typed, const char *what)
+/* words[count] is being typed. */
+static void offer_values(const char *const *words, int count, const char *what)
 {
+	const char *typed = words[count];
+
 	if (!what)
 		return;
+	if (!strcmp(what, COMPLETE_LABELS) || !strcmp(what, COMPLETE_MARKS) ||
+	    !strcmp(what, COMPLETE_STATES))
+		offer_of_sandbox(words, count, what);
 	if (!strcmp(what, COMPLETE_SANDBOXES) || !strcmp(what, COMPLETE_RUN))
 		offer_sandboxes(typed);
 	if (!strcmp(what, COMPLETE_RUN))
@@ -198,11 +262,12 @@ static int complete(const struct options *options, struct error *err)
 	option = count - 1 > used ? waiting_option(command, words[count - 2])
 				  : NULL;
 	if (option)
-		offer_values(typed, option->completes);
+		offer_values(words + used, count - used - 1, option->completes);
 	else if (typed[0] == '-')
 		offer_options(command, typed);
 	else
-		offer_values(typed, command->completes);
+		offer_values(words + used, count - used - 1,
+			     command->completes);
 	return 0;
 }
 

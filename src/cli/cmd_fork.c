@@ -183,7 +183,7 @@ static const struct option_row rows[] = {
 	{ "count", 'n', OPTION_VALUE, "N", "so many forks (1)", NULL,
 	  OPTION_HERE },
 	{ "from", '\0', OPTION_VALUE, "LABEL",
-	  "from this checkpoint instead of the state of now", NULL,
+	  "from this checkpoint instead of the state of now", COMPLETE_LABELS,
 	  OPTION_HERE },
 	{ "name", '\0', OPTION_VALUE, "NAME", "the fork's name", NULL,
 	  OPTION_HERE },

@@ -401,8 +401,8 @@ static int run(const struct options *options, struct error *err)
 
 static const struct option_row rows[] = {
 	{ "to", '\0', OPTION_VALUE, "LABEL",
-	  "back to this mark instead of the start of the last run", NULL,
-	  OPTION_HERE },
+	  "back to this mark instead of the start of the last run",
+	  COMPLETE_MARKS, OPTION_HERE },
 	{ "mark", '\0', OPTION_VALUE, "LABEL",
 	  "set a mark now, and undo nothing", NULL, OPTION_HERE },
 	{ "list", '\0', OPTION_FLAG, NULL, "show the marks", NULL,

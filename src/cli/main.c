@@ -203,6 +203,13 @@ static int dispatch(int argc, const char *const *argv, bool help)
 	argv += used;
 	if (version)
 		return run_command(&command_version, 0, argv);
+	if (argc > 0 && spelling_is_needless(argv[0])) {
+		fprintf(stderr,
+			"bawn: %s: sandboxes of this machine need no account "
+			"(`sbx secret set` keeps the keys of agents)\n",
+			argv[0]);
+		return 0;
+	}
 	if (argc == 0)
 		return show_overview() || !help ? EXIT_USAGE : 0;
 	command = command_find(argc, argv, &words, &group, &err);

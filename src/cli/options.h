@@ -41,8 +41,11 @@ struct option_row {
 #define COMPLETE_TEMPLATES "@templates"
 #define COMPLETE_PRESETS "@presets"
 #define COMPLETE_COMMANDS "@commands"
-#define COMPLETE_RUN "@run"   /* agents, sandboxes and folders */
-#define COMPLETE_COPY "@copy" /* "sandbox:" and files */
+#define COMPLETE_LABELS "@labels" /* of the sandbox that is named */
+#define COMPLETE_MARKS "@marks"   /* likewise, for `bawn undo` */
+#define COMPLETE_STATES "@states" /* a sandbox, then labels of it */
+#define COMPLETE_RUN "@run"       /* agents, sandboxes and folders */
+#define COMPLETE_COPY "@copy"     /* "sandbox:" and files */
 #define COMPLETE_FILES "@files"
 #define COMPLETE_FOLDERS "@folders"
 

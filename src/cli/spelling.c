@@ -30,6 +30,9 @@ static const struct {
 	[SPELLING_RALPH] = { "ralph", "ralph", "loop" },
 };
 
+/* Of `sbx`: what a script may say first, and what nobody needs here. */
+static const char *const needless[] = { "login", "logout" };
+
 /* Options that the Docker client passes on, as they were typed. */
 static const struct {
 	const char *name;
@@ -82,6 +85,14 @@ bool spelling_has(const char *word)
 		words += part;
 		words += strspn(words, " ");
 	}
+	return false;
+}
+
+bool spelling_is_needless(const char *word)
+{
+	for (size_t i = 0; i < ARRAY_SIZE(needless); i++)
+		if (current == SPELLING_SBX && !strcmp(word, needless[i]))
+			return true;
 	return false;
 }
 

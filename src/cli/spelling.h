@@ -28,6 +28,9 @@ const char *spelling_program(void);
 /* Whether this spelling has commands that begin with this word. */
 bool spelling_has(const char *word);
 
+/* A command that another tool has, and that has nothing to do here. */
+bool spelling_is_needless(const char *word);
+
 /* What the Docker client puts before our words. */
 struct spelling_prefix {
 	int words;  /* how many */

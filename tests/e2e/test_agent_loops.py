@@ -102,20 +102,24 @@ def test_a_rate_limit_is_waited_out(loop):
     assert [turn["fault"] for turn in turns_of(done)] == ["rate", "none"]
 
 
-def test_a_lost_network_is_waited_out(loop):
-    """claude gives up and the loop waits; codex itself waits as long as it takes."""
+@pytest.mark.parametrize("attempts", [None, 12])
+def test_a_lost_network_is_waited_out(loop, attempts):
+    """claude gives up; codex waits as long as it takes, or until --inactivity ends it."""
+    if attempts and loop.agent != "codex":
+        pytest.skip("it gives up before")
     def come_back(event):
         if event["event"] == "wait":
             loop.host.find(loop.agent)
-    loop.host.lose(loop.agent, attempts=12 if loop.agent == "codex" else None)
+    loop.host.lose(loop.agent, attempts)
     try:
         done = loop([Turn(COMPLETE, loop.change())], "-n", "1", "--backoff", "1s",
-                    on=come_back)
+                    *(("--inactivity", "90s") if loop.agent == "codex" else ()), on=come_back)
     finally:
         loop.host.find(loop.agent)
     assert done.code == 0 and end_of(done)["iterations"] == 1, done
-    waits = [event["why"] for event in named(done, "wait")]
-    assert waits == ([] if loop.agent == "codex" else ["network"]), done
+    lost = [] if attempts else ["network"]
+    assert [event["why"] for event in named(done, "wait")] == lost, done
+    assert [turn["fault"] for turn in turns_of(done)] == [*lost, "none"], done
 
 
 def test_a_killed_agent_is_an_iteration(loop):

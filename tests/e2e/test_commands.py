@@ -336,6 +336,21 @@ def test_completion_knows_commands_options_and_names(bawn, shared_box):
     assert shared_box in bawn("__complete", "exec", shared_box[:4]).out.split()
 
 
+def test_completion_knows_the_labels_of_a_sandbox(bawn, shared_box):
+    bawn("checkpoint", shared_box, "mine", timeout=120)
+    bawn("undo", shared_box, "--mark", "here")
+    def words(*typed):
+        return [line.split("\t")[0] for line in bawn("__complete", *typed).out.splitlines()]
+    try:
+        assert shared_box in words("restore", "")
+        assert words("restore", shared_box, "m") == ["mine"]
+        assert words("checkpoint", "rm", shared_box, "other", "") == ["mine"]
+        assert words("fork", shared_box, "--from", "mi") == ["mine"]
+        assert words("undo", "--to", "") == [] and "here" in words("undo", shared_box, "--to", "")
+    finally:
+        bawn("checkpoint", "rm", shared_box, "mine")
+
+
 @pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])
 def test_completion_scripts_are_printed(bawn, shell):
     out = bawn("completion", shell).out

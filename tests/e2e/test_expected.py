@@ -25,15 +25,18 @@ echo "url: $DATABASE_URL"
 env | grep -i anthropic
 true
 """
-TABLE = {"agents": [{"name": "claude", "template": "tiny", "output": "text",
-                     "variables": ["ANTHROPIC_API_KEY"], "environment": {}, "seeds": [],
+TABLE = {"agents": [{"name": name, "template": "tiny", "output": "text",
+                     "variables": [key], "environment": {}, "seeds": [],
                      "interactive": ["sh", "agent.sh", "--dangerously-skip-permissions"],
-                     "once": ["sh", "agent.sh", "--once"]}]}
+                     "once": ["sh", "agent.sh", "--once"]}
+                    for name, key in (("claude", "ANTHROPIC_API_KEY"),
+                                      ("codex", "CODEX_API_KEY"))]}
 
 
 class Row:
     def __init__(self, command):
-        self.command, self.code, self.see, self.wants = command, 0, None, []
+        self.command, self.code, self.wants = command, 0, []
+        self.see = self.types = None
 
 
 def read_rows():
@@ -46,8 +49,8 @@ def read_rows():
                 word, text = line.split(maxsplit=1)
                 if word == "code":
                     rows[-1].code = int(text)
-                elif word == "see":
-                    rows[-1].see = text
+                elif word in ("see", "types"):
+                    setattr(rows[-1], word, text)
                 elif word in ("out", "err", "none"):
                     rows[-1].wants.append((word, text))
                 else:
@@ -73,7 +76,8 @@ def world(lone, tmp_path):
     put(f"{home}/.ssh/config", "")
     put(f"{home}/datasets/set", "numbers\n")
     os.makedirs(f"{home}/.cache/pip")
-    put(f"{folder}/.agent/PROMPT.md", "do it\n")
+    for name in ("my-app", "my-project"):
+        put(f"{home}/{name}/.agent/PROMPT.md", "do it\n")
     put(f"{lone.home}/config/agents.d/claude.json", json.dumps(TABLE))
     os.chmod(f"{lone.home}/config", 0o700)
     for name in ("bin/bawn", "bin/sbx", "bin/ralph", "docker/cli-plugins/docker-sandbox"):
@@ -88,6 +92,15 @@ def world(lone, tmp_path):
     lone.raw("reset", "-f")
 
 
+def run(row, folder, env):
+    """As a script would, or on a terminal when something is typed there."""
+    words = ["sh", "-c", row.command]
+    if row.types:
+        words = ["script", "-qec", row.command, "/dev/null"]
+    return subprocess.run(words, cwd=folder, env=env, text=True, capture_output=True, timeout=150,
+                          input=f"{row.types}\n" if row.types else "", check=False)
+
+
 @pytest.mark.seconds(600)
 def test_what_people_type_works_as_written(world):
     folder, env = world
@@ -96,9 +109,7 @@ def test_what_people_type_works_as_written(world):
         if row.see:
             assert os.path.exists(f"{HERE}/{row.see}"), row.command
             continue
-        done = subprocess.run(["sh", "-c", row.command], cwd=folder, env=env, text=True,
-                              stdin=subprocess.DEVNULL, capture_output=True, timeout=150,
-                              check=False)
+        done = run(row, folder, env)
         said = {"out": done.stdout, "err": done.stderr, "none": done.stdout + done.stderr}
         bad = [want for want in row.wants if (want[1] in said[want[0]]) == (want[0] == "none")]
         if done.returncode != row.code or bad:

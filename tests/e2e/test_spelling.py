@@ -80,6 +80,12 @@ def test_sbx_has_its_verbs(sbx):
     assert sbx("inspect", "x")[0] == 2
 
 
+def test_sbx_login_succeeds_and_says_why_nobody_needs_it(sbx, docker):
+    code, out, err = sbx("login", "--username", "me")
+    assert (code, out) == (0, "") and "need no account" in err, err
+    assert docker("sandbox", "login")[0] == 2
+
+
 def test_ralph_is_one_command(lone, tmp_path):
     os.symlink(BAWN, tmp_path / "ralph")
     ralph = Spelled(lone, [str(tmp_path / "ralph")])
