@@ -74,7 +74,7 @@ static int tag(struct builder *builder, const char *from, const char *to,
 }
 
 /* The files of a template that is no image, from a sandbox of its own. */
-static int copy_files(const char *name, int to, struct error *err)
+static int copy_files(const char *id, int to, struct error *err)
 {
 	static const char *const argv[] = { "/proc/1/exe", "root-out", NULL };
 	AUTO_BUILDER struct builder copy = BUILDER_INIT;
@@ -82,7 +82,7 @@ static int copy_files(const char *name, int to, struct error *err)
 	int code;
 
 	io.out = to;
-	if (builder_open_copy(&copy, name, err) < 0)
+	if (builder_open_copy(&copy, id, err) < 0)
 		return -1;
 	code = builder_run(&copy, argv, &io, err);
 	if (code <= 0)
@@ -96,7 +96,8 @@ static int fill(const struct template *template, const char *name, int spool,
 	if (template->image && !template->stand_in)
 		return template_save(name, spool, progress_view(), err);
 	progress_step(progress_view(), "reading the template's files");
-	if (copy_files(name, spool, err) < 0)
+	/* not by its name, for which a registry might be asked again */
+	if (copy_files(template->id, spool, err) < 0)
 		return -1;
 	progress_done(progress_view());
 	return 0;

@@ -31,9 +31,14 @@ static void print_tasks(const struct task_list *list)
 
 	for (size_t i = 0; i < list->count; i++) {
 		const struct task *task = &list->items[i];
+		char number[16];
 
-		printf("%3zu [%c] %s: %s\n", i + 1, marks[task->state],
-		       task->id, task->title);
+		/* one that has no name of its own is called by its number */
+		(void)text_format(number, sizeof(number), "%zu", i + 1);
+		printf("%3s [%c] ", number, marks[task->state]);
+		if (strcmp(task->id, number) != 0)
+			printf("%s: ", task->id);
+		printf("%s\n", task->title);
 	}
 }
 

@@ -116,8 +116,10 @@ static void say_blocked(const struct loop_view *view, const json_t *record)
 		if (!json_is_true(json_object_get(host, "denied")))
 			continue;
 		any = true;
-		printf("  blocked: %s (%d times)\n", text_of(host, "host"),
-		       number_of(host, "count"));
+		printf("  blocked: %s", text_of(host, "host"));
+		if (number_of(host, "count") > 1)
+			printf(" (%d times)", number_of(host, "count"));
+		putchar('\n');
 	}
 	if (any && text_of(record, "error")[0])
 		printf("  to allow it: bawn policy allow %s HOST\n",
@@ -181,14 +183,18 @@ static void say_end(struct loop_view *view, const json_t *details)
 	       done, plural(done), detail[0] ? ": " : "", detail);
 }
 
+/* In one line; of a list without its marks. */
 static void say_text(const char *lead, const char *text)
 {
+	const char *end;
+
 	printf("  %s: ", lead);
-	for (; *text; text++)
-		if (*text != '\n')
-			putchar(*text);
-		else if (text[1])
-			fputs("; ", stdout);
+	for (; *text; text = end + (*end == '\n')) {
+		end = text + strcspn(text, "\n");
+		text += text_starts(text, "- ") ? 2 : 0;
+		printf("%.*s%s", (int)(end - text), text,
+		       *end && end[1] ? "; " : "");
+	}
 	putchar('\n');
 }
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * run_plot.c - time, tokens and cost of each iteration as bars, in SVG
+ * run_plot.c - time, tokens and cost of each iteration as bars, in SVG or text
  */
 #include "loop/run_plot.h"
 
@@ -8,6 +8,7 @@
 
 #include "base/buffer.h"
 #include "base/own.h"
+#include "base/text.h"
 
 #define WIDTH 720.0
 #define ROW_HEIGHT 90.0
@@ -15,6 +16,7 @@
 #define LABEL_WIDTH 120.0
 #define BAR_WIDTH_MAX 60.0
 #define NUMBERS_MAX 40 /* more do not fit side by side */
+#define TEXT_WIDTH 20  /* of a bar of characters */
 
 static double number_of(const json_t *object, const char *key)
 {
@@ -48,17 +50,31 @@ static const struct {
 	{ "cost", "USD", "#c26a45", cost, 4 },
 };
 
+static double most_of(const json_t *records, size_t row)
+{
+	const json_t *record;
+	double most = 0;
+	size_t i;
+
+	json_array_foreach((json_t *)(uintptr_t)records, i, record)
+	{
+		double value = rows[row].value(record);
+
+		if (value > most)
+			most = value;
+	}
+	return most;
+}
+
 static void bars(const json_t *records, size_t row, struct buffer *out)
 {
 	size_t count = json_array_size(records), i;
 	double step = (WIDTH - LABEL_WIDTH) / (double)(count ? count : 1);
 	double width = step * 0.8 < BAR_WIDTH_MAX ? step * 0.8 : BAR_WIDTH_MAX;
-	double top = (double)row * ROW_HEIGHT + 10, most = 0;
+	double top = (double)row * ROW_HEIGHT + 10;
+	double most = most_of(records, row);
 	const json_t *record;
 
-	json_array_foreach((json_t *)(uintptr_t)records, i,
-			   record) if (rows[row].value(record) > most) most =
-		rows[row].value(record);
 	buffer_printf(out,
 		      "<text x=\"0\" y=\"%.0f\" font-size=\"13\">%s</text>\n"
 		      "<text x=\"0\" y=\"%.0f\" font-size=\"11\">max %.*f "
@@ -119,4 +135,45 @@ void run_plot(const json_t *records, struct buffer *out)
 		bars(records, i, out);
 	axis(records, out);
 	buffer_printf(out, "</svg>\n");
+}
+
+/* What is not nothing is seen. */
+static void text_bar(double part, struct buffer *out)
+{
+	int len = (int)(part * TEXT_WIDTH);
+
+	if (part * TEXT_WIDTH > len)
+		len++;
+	buffer_printf(out, "  %-*.*s", TEXT_WIDTH, len, "####################");
+}
+_Static_assert(sizeof("####################") == TEXT_WIDTH + 1,
+	       "the longest bar");
+
+void run_plot_text(const json_t *records, struct buffer *out)
+{
+	double most[ARRAY_SIZE(rows)];
+	const json_t *record;
+	char label[64];
+	size_t i;
+
+	if (!json_array_size(records))
+		return;
+	buffer_printf(out, "\n```\n   #");
+	for (size_t row = 0; row < ARRAY_SIZE(rows); row++) {
+		most[row] = most_of(records, row);
+		(void)text_format(label, sizeof(label), "%s, max %.*f %s",
+				  rows[row].label, rows[row].digits, most[row],
+				  rows[row].unit);
+		buffer_printf(out, "  %-*s", TEXT_WIDTH, label);
+	}
+	json_array_foreach((json_t *)(uintptr_t)records, i, record)
+	{
+		buffer_printf(out, "\n%4.0f", number_of(record, "iteration"));
+		for (size_t row = 0; row < ARRAY_SIZE(rows); row++)
+			text_bar(most[row] > 0
+					 ? rows[row].value(record) / most[row]
+					 : 0,
+				 out);
+	}
+	buffer_printf(out, "\n```\n");
 }

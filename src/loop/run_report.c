@@ -262,7 +262,7 @@ static void overview(struct report *report, const json_t *records)
 			      "None has ended yet.");
 		return;
 	}
-	buffer_printf(report->out, is_html ? "<table>\n<tr>" : "\n|");
+	buffer_printf(report->out, is_html ? "<table>\n<tr>" : "|");
 	for (i = 0; i < ARRAY_SIZE(names); i++)
 		buffer_printf(report->out, is_html ? "<th>%s</th>" : " %s |",
 			      names[i]);
@@ -349,6 +349,7 @@ int run_report_markdown(const struct run_state *state, const json_t *records,
 
 	buffer_printf(out, "# Report of a loop\n\n");
 	summary(&report, state);
+	run_plot_text(records, out);
 	prompt(&report, state->prompt);
 	turns(&report, records);
 	return finish(&report, "\n");

@@ -45,6 +45,10 @@ static void markdown_has_all_and_escapes(void)
 	CHECK(strstr(text, "> do &#60;b&#62;it&#60;/b&#62; \\`now\\`  \n> "
 			   "and \\*all\\*  \n"));
 	CHECK(strstr(text, "| 1 |  | 2s | 100 | 0 | 0.5000 | 1 | 1 |  |\n"));
+	CHECK(strstr(text,
+		     "\n```\n   #  time, max 2.5 s       tokens, max 100 "));
+	CHECK(strstr(text, "\n   1  ####################  ####"));
+	CHECK(strstr(text, "\n   2                    "));
 	CHECK(!strstr(text, "\\x0a"));
 	CHECK(strstr(text, "\\| a \\|") && strstr(text, "\\`now\\`"));
 	CHECK(!strstr(text, "<script") && !strstr(text, "<b>"));
