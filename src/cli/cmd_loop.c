@@ -290,7 +290,7 @@ const struct command command_loop = {
 	.details =
 		"Each iteration is a fresh agent in the same sandbox with the "
 		"prompt on its stdin.\nIt ends when the agent promises so in "
-		"its last message (`bawn help` names the man page).\nExit "
+		"its last message (`bawn help loop` tells more).\nExit "
 		"codes: 0 complete, 1 a limit was reached, 2 blocked, 3 a "
 		"decision is needed,\n4 the sandbox failed, 5 the key was "
 		"refused, 6 no such agent in the sandbox, 64 usage,\n130 "

@@ -40,7 +40,7 @@ def template_text():
     for agent in ("claude", "codex"):
         with open(f"{folder}/{agent}.ini", encoding="utf-8") as file:
             lines += [line for line in file.read().splitlines()
-                      if line.split(" ")[0] in ("npm", "take", "link")]
+                      if line.split(" ")[0] in ("npm", "take", "link") and line not in lines]
     return "\n".join(lines) + "\n"
 
 
