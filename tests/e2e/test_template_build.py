@@ -11,6 +11,7 @@ import pytest
 from bawn import SOAK, wait
 from test_docker import registry  # noqa: F401 (a fixture)
 
+HERE = os.path.dirname(os.path.abspath(__file__))
 SLOW = pytest.mark.skipif(not SOAK, reason="minutes under emulation: make soak runs it")
 BUILDER = "template-builder"
 BUILD_SECONDS = 500
@@ -181,3 +182,55 @@ def test_a_dockerfile_of_the_usual_form_builds_on_base(bawn, tmp_path):
     finally:
         bawn.raw("rm", "-f", BUILDER)
         bawn.raw("template", "rm", "-f", "kit:1")
+
+
+STAND_IN = """description = claude without claude: what is built on it needs npm alone
+builder = npm
+from = base
+needs = 4G
+"""
+
+
+@pytest.fixture
+def small_claude(bawn):
+    """The template claude as `bawn` makes it, without the agent itself, which is 366 MB."""
+    with open(f"{HERE}/../../data/templates/claude.ini", encoding="utf-8") as file:
+        lines = file.read().splitlines()
+    at = lines.index(next(line for line in lines if line.startswith("npm = npm ")))
+    rows = [line for line in lines[at:] if line.split(" ")[0] in ("npm", "take", "link")]
+    path = pathlib.Path(bawn.home, "config/templates/claude.ini")
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.parent.parent.chmod(0o700)
+    path.write_text(STAND_IN + "\n".join(rows) + "\n")
+    registry_words = {name: os.environ[name]
+                      for name in ("npm_config_registry", "NPM_CONFIG_REGISTRY")
+                      if name in os.environ}
+    made = bawn.with_env(**registry_words).raw("template", "pull", "claude", timeout=400)
+    if made.code and "npm registry" in made.err:
+        path.unlink()
+        pytest.skip(f"no npm registry in reach: {made.err[-200:]}")
+    assert made.code == 0, made
+    yield
+    bawn.raw("template", "rm", "-f", "claude")
+    path.unlink()
+
+
+@SLOW
+@pytest.mark.seconds(3000)
+@pytest.mark.usefixtures("small_claude")
+def test_the_template_of_guides_builds_with_packages_and_npm(bawn, tmp_path):
+    """Debian's packages and npm's come through the builder's own gate."""
+    place = folder(tmp_path, "FROM docker/sandbox-templates:claude-code\nUSER root\n"
+                   "RUN apt-get update && apt-get install -y --no-install-recommends tree\n"
+                   "RUN npm install -g semver\nUSER agent\n"
+                   "RUN id -un > /home/agent/who && semver 1.2.3 >> /home/agent/who\n")
+    try:
+        made = build(bawn, "-t", "guide:1", place, timeout=2400)
+        assert made.code == 0 and made.out == "guide:1\n", made
+        assert made.err.count("is bawn's own template claude") == 1, made.err
+        told = bawn("run", "--rm", "-t", "guide:1", "-m", "1G", "shell", ".", "--", "sh", "-c",
+                    "id -un; cat ~/who; tree --version | cut -c 1-4; semver 2.0.0", timeout=600)
+        assert told.out.split() == ["agent", "agent", "1.2.3", "tree", "2.0.0"], told
+    finally:
+        bawn.raw("rm", "-f", BUILDER)
+        bawn.raw("template", "rm", "-f", "guide:1")
