@@ -58,6 +58,7 @@ const char *const profile_syscalls[] = {
 	"process_vm_readv",
 	"pread64",
 	"pwrite64",
+	"pwritev",
 	"fdatasync",
 	"ftruncate",
 	"sync_file_range",

@@ -4,8 +4,9 @@
  *
  * QEMU maps a RAM file privately (qemu_argv.c): pages that the guest wrote are
  * QEMU's own, all others are the file's, and that never changes. So only the
- * former must be copied while the machine stands (take); the latter come from
- * the file afterwards, a little at a time (more).
+ * former must be looked for, and copied if the machine is to go on, while it
+ * stands (take); then all go to the new file in its order, a little at a time
+ * (more).
  */
 #pragma once
 
@@ -25,22 +26,23 @@ struct ram_image {
 	/* private */
 	pid_t pid;
 	unsigned char *kept; /* owned: QEMU's pages, each at its place; NULL:
-				they go to the file at once */
-	uint64_t moved;      /* of those: how far they went on to out */
+				QEMU stands until all is written */
 	int base, out;       /* borrowed: the RAM file; the new one, empty */
 	struct ram_map map;
-	uint8_t *taken;         /* owned: a bit for each page */
-	unsigned char *scratch; /* owned: one piece of memory */
-	uint64_t ahead;         /* how far ram_image_ahead() came */
-	uint64_t at;            /* of the second part */
-	uint64_t flushed;       /* how far the disk was told to begin */
+	uint8_t *taken;          /* owned: a bit for each page that is QEMU's */
+	unsigned char *scratch;  /* owned: one piece of memory */
+	uint64_t ahead;          /* how far ram_image_ahead() came */
+	uint64_t at;             /* how far ram_image_more() came */
+	uint64_t data, data_end; /* of the old file: what is no hole, next */
+	uint64_t flushed;        /* how far the disk was told to begin */
 };
 
 /* The machine may still run. */
 int ram_image_begin(struct ram_image *image, pid_t pid, int base, int out,
 		    uint64_t bytes, struct error *err);
-/* QEMU's pages lie in memory until ram_image_more() writes them: a file on a
- * disk that is busy takes them as slowly as the disk does. */
+/* The machine goes on before all is written: QEMU's pages lie in memory until
+ * then, since a file on a disk that is busy takes them as slowly as the disk.
+ */
 int ram_image_through_memory(struct ram_image *image, struct error *err);
 /*
  * While the machine still runs: about budget bytes of what ram_image_take()
