@@ -5,6 +5,7 @@
 #include "supervisor/sandbox.h"
 
 #include <errno.h>
+#include <signal.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
@@ -22,6 +23,8 @@
 #include "supervisor/requests.h"
 #include "supervisor/sandbox_internal.h"
 #include "supervisor/start.h"
+
+#define FULL "the host's disk is full: No space left on device"
 
 enum {
 	QUIT_MS = 3000,  /* for QEMU to flush and end */
@@ -138,6 +141,10 @@ static void on_boot_timer(struct timer *timer)
 		CONTAINER_OF(timer, struct sandbox, boot_timer);
 	char line[120];
 
+	if (sandbox->starved) {
+		sandbox_fail(sandbox, "%s", FULL);
+		return;
+	}
 	console_last_line(&sandbox->console, line, sizeof(line));
 	sandbox_fail(sandbox, "the guest did not answer within %u s%s%s",
 		     sandbox->spec->boot_timeout_ms / 1000,
@@ -250,8 +257,24 @@ void sandbox_lacks(struct sandbox *sandbox, const char *text)
 	save_state(sandbox);
 }
 
+/*
+ * Before it was ready. One that boots can do so again; one that was restored
+ * has memory that is nowhere else by now, so it waits as long as it may.
+ */
+static void starve(struct sandbox *sandbox)
+{
+	if (sandbox->spec->goal != START_RESTORE) {
+		sandbox_fail(sandbox, "%s", FULL);
+		return;
+	}
+	sandbox->starved = true;
+	timer_start(sandbox->loop, &sandbox->space_timer, SPACE_POLL_MS);
+}
+
 void sandbox_pause(struct sandbox *sandbox, const char *reason)
 {
+	if (sandbox->life == SANDBOX_STARTING)
+		starve(sandbox);
 	if (sandbox->life != SANDBOX_RUNNING)
 		return;
 	text_copy(sandbox->reason, sizeof(sandbox->reason), reason);
@@ -263,6 +286,9 @@ void sandbox_pause(struct sandbox *sandbox, const char *reason)
 
 void sandbox_resumed(struct sandbox *sandbox)
 {
+	if (sandbox->starved)
+		timer_stop(&sandbox->space_timer);
+	sandbox->starved = false;
 	if (sandbox->life != SANDBOX_PAUSED)
 		return;
 	sandbox->reason[0] = '\0';
@@ -275,15 +301,21 @@ void sandbox_resumed(struct sandbox *sandbox)
 	requests_life_changed(sandbox);
 }
 
+static bool has_room(int fd)
+{
+	struct statvfs space;
+
+	return fstatvfs(fd, &space) == 0 &&
+	       space.f_bavail * space.f_frsize >= SPACE_BYTES;
+}
+
 static void on_space_timer(struct timer *timer)
 {
 	struct sandbox *sandbox =
 		CONTAINER_OF(timer, struct sandbox, space_timer);
-	struct statvfs space;
 
 	timer_start(sandbox->loop, timer, SPACE_POLL_MS);
-	if (fstatvfs(sandbox->files->qemu.disks[0], &space) < 0 ||
-	    space.f_bavail * space.f_frsize < SPACE_BYTES)
+	if (!has_room(sandbox->files->qemu.disks[0]))
 		return;
 	/* QEMU writes again; if that fails, it says so again. */
 	qmp_send(&sandbox->qmp, "cont", NULL, NULL, NULL);
@@ -300,6 +332,10 @@ static void explain_exit(struct sandbox *sandbox, int status)
 		text_format(sandbox->reason, sizeof(sandbox->reason),
 			    "the guest ended before it was ready%s%s",
 			    line[0] ? "; its console ends with: " : "", line);
+	else if (WIFSIGNALED(status) && WTERMSIG(status) == SIGBUS &&
+		 !has_room(sandbox->files->qemu.ram))
+		/* tmpfs wants room for a page of nothing that is read, too */
+		text_copy(sandbox->reason, sizeof(sandbox->reason), FULL);
 	else if (WIFSIGNALED(status))
 		text_format(sandbox->reason, sizeof(sandbox->reason),
 			    "QEMU was killed by signal %d (%s)%s%s",

@@ -55,12 +55,13 @@ struct sandbox {
 	struct files *files;           /* borrowed */
 
 	enum sandbox_life life;
-	bool failed;                /* the end was not asked for */
-	char reason[256];           /* of a failure or a pause; printable */
-	char warning[512];          /* told to the next client; printable */
-	bool greeted;               /* WAKE was sent (and HELLO had come) */
-	bool guest_awake;           /* AWAKE has come */
-	bool shut_down;             /* QEMU announced the guest's end */
+	bool failed;       /* the end was not asked for */
+	char reason[256];  /* of a failure or a pause; printable */
+	char warning[512]; /* told to the next client; printable */
+	bool greeted;      /* WAKE was sent (and HELLO had come) */
+	bool guest_awake;  /* AWAKE has come */
+	bool starved;      /* the host's disk was full before it was ready */
+	bool shut_down;    /* QEMU announced the guest's end */
 	struct sandbox_state saved; /* what state.json says */
 	struct phases phases;
 

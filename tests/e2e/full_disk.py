@@ -27,11 +27,13 @@ def main():
     for data in (f"{folder}/data", f"{home}/data"):
         os.makedirs(data, mode=0o700)
     subprocess.run(["mount", "--bind", f"{folder}/data", f"{home}/data"], check=True)
-    # So that it can be full alone.
-    os.makedirs(f"{home}/cache", mode=0o700)
-    subprocess.run(["mount", "-t", "tmpfs", "-o", "size=1500M,mode=700", "tmpfs",
-                    f"{home}/cache"], check=True)
-    subprocess.run(["cp", "-a", f"{lender}/cache/.", f"{home}/cache/"], check=True)
+    # So that each can be full alone.
+    for place in (f"{home}/cache", f"{home}/data/images"):
+        os.makedirs(place, mode=0o700)
+        subprocess.run(["mount", "-t", "tmpfs", "-o", "size=1500M,mode=700", "tmpfs", place],
+                       check=True)
+    if os.path.isdir(f"{lender}/cache"):
+        subprocess.run(["cp", "-a", f"{lender}/cache/.", f"{home}/cache/"], check=True)
     bawn = Bawn(home, project)
     try:
         case(bawn)
@@ -84,16 +86,21 @@ def left_behind(bawn):
 
 
 def saves(bawn, name):
-    """No room for the copy of the disk; for its files, which pass through the cache."""
+    """No room for the copy of the disk; for the machine that reads it, from its first moment
+    or later; for its files, which pass through the cache; for the template."""
     bawn.sh(name, "echo kept > /dev/shm/value")
     room = os.statvfs(bawn.home)
-    assert os.stat(f"{bawn.machine(name)}/disk.qcow2").st_blocks * 512 > 64 << 20
-    for place in (bawn.home, f"{bawn.home}/cache"):
-        fill(place, 12 << 20)
+    copy = os.stat(f"{bawn.machine(name)}/disk.qcow2").st_blocks * 512
+    assert copy > 64 << 20
+    for place, leave in ((bawn.home, 12 << 20), (bawn.home, copy + (40 << 20)),
+                         (bawn.home, copy + (100 << 20)), (f"{bawn.home}/cache", 12 << 20),
+                         (f"{bawn.home}/data/images", 12 << 20)):
+        fill(place, leave)
         done = bawn.raw("save", name, "saved:1", timeout=240)
-        assert done.code == 1 and "No space left" in done.err, (place, done)
+        assert done.code == 1 and "No space left" in done.err, (place, leave, done)
         said = [line for line in done.err.splitlines() if "No space left" in line]
         assert len(said) == 1 and said[0].startswith(f"bawn: saving {name}: "), done
+        assert "signal" not in done.err, done
         assert done.out == "" and bawn.status(name) == "running", done
         assert bawn.sh(name, "cat /dev/shm/value") == "kept"
         assert not os.path.exists(f"{bawn.machine(name)}/checkpoint")
@@ -111,7 +118,7 @@ def snapshots(bawn, name):
     fill(bawn.home, 8 << 20)
     for words in (("checkpoint", name, "c"), ("stop", name)):
         done = bawn.raw(*words, timeout=120)
-        assert done.code == 1 and "No space left" in done.err, (place, done, os.statvfs(bawn.home), os.statvfs(place))
+        assert done.code == 1 and "No space left" in done.err, (words, done)
         wait(lambda: bawn.status(name) == "running", 60, "it goes on")
         assert bawn.sh(name, "cat /dev/shm/value") == "kept", words
         assert not os.path.exists(f"{bawn.machine(name)}/suspended")

@@ -92,13 +92,13 @@ def test_disk_use_is_given_back_by_discard(bawn, box):
          "the host has its blocks back")
 
 
-@pytest.mark.seconds(300)
+@pytest.mark.seconds(500)
 def test_a_full_host_disk_pauses_the_guest_and_it_goes_on_when_there_is_room(
         tmp_path, session, as_root):
     """The home is a small file system in a mount namespace of its own."""
     script = os.path.join(os.path.dirname(__file__), "full_disk.py")
     done = subprocess.run(
         ["unshare", "--mount", "/usr/bin/python3", "-B", script, str(tmp_path),
-         session.home], capture_output=True, text=True, timeout=280, check=False,
+         session.home], capture_output=True, text=True, timeout=480, check=False,
         env=dict(os.environ))
     assert done.returncode == 0, done.stdout[-3000:] + done.stderr[-3000:]
