@@ -116,6 +116,30 @@ const struct command command_checkpoint = {
 	.run = make,
 };
 
+/* Of that name, and not a later one that has it by now. */
+static bool has_parent(const struct checkpoint *all, size_t count,
+		       const struct checkpoint *one)
+{
+	for (size_t i = 0; i < count; i++) {
+		if (!strcmp(all[i].label, one->parent) &&
+		    all[i].created <= one->created)
+			return true;
+	}
+	return false;
+}
+
+static void add_parent(struct table *table, const struct checkpoint *all,
+		       size_t count, const struct checkpoint *one)
+{
+	char text[CHECKPOINT_LABEL_MAX + 32];
+
+	text_format(text, sizeof(text), "%s%s", one->parent,
+		    !one->parent[0] || has_parent(all, count, one)
+			    ? ""
+			    : " (removed)");
+	table_cell(table, text);
+}
+
 static void add_row(struct table *table, const struct checkpoint *one)
 {
 	char text[64];
@@ -126,7 +150,6 @@ static void add_row(struct table *table, const struct checkpoint *one)
 	duration_text(difftime(time(NULL), one->created), text, sizeof(text));
 	table_cell(table, text);
 	table_cell(table, one->memory ? "memory, disk" : "disk");
-	table_cell(table, one->parent);
 }
 
 static json_t *row_json(const struct checkpoint *one)
@@ -158,6 +181,7 @@ static int list(const struct options *options, struct error *err)
 		if (options_flag(options, "quiet"))
 			printf("%s\n", all[i].label);
 		add_row(table, &all[i]);
+		add_parent(table, all, count, &all[i]);
 		json_array_append_new(rows, row_json(&all[i]));
 	}
 	if (options_flag(options, "quiet"))

@@ -154,7 +154,7 @@ static int run(const struct options *options, struct error *err)
 	int result;
 
 	if (number && text_to_u64(number, 1, FORK_CHILDREN_MAX, &count) < 0)
-		return options_usage(err, "-n takes a number up to %d",
+		return options_usage(err, "-n takes a number from 1 to %d",
 				     FORK_CHILDREN_MAX);
 	if (options_value(options, "name") && count > 1)
 		return options_usage(err, "--name is for one fork");

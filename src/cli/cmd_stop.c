@@ -144,7 +144,7 @@ static int remove_one(const struct store *store, const char *name, bool force,
 	if (removal_of(store, name, err) < 0)
 		return -1;
 	/* scripts for that spelling expect no word */
-	if (spelling_now() == SPELLING_BAWN && isatty(2)) {
+	if (spelling_now() == SPELLING_BAWN) {
 		text_from_size(use.own, size, sizeof(size));
 		fprintf(stderr, "bawn: %s: %s given back\n", name, size);
 	}

@@ -462,6 +462,80 @@ def test_cycles_leave_nothing_behind(lone):
     assert grown < size + (64 << 20), (size, grown)
 
 
+def echo(port):
+    """What comes back from a published port."""
+    try:
+        with socket.create_connection(("127.0.0.1", port), 10) as one:
+            one.sendall(b"word")
+            return one.recv(100)
+    except OSError:
+        return b""
+
+
+def try_host(bawn, name, host):
+    bawn.sh(name, f"nc -w 5 {host} 2222 < /dev/null > /dev/null 2>&1; true")
+
+
+def hosts_of(bawn, name):
+    """In the order in which its log first names them."""
+    text = bawn("policy", "log", name, "--json").out
+    return list(dict.fromkeys(json.loads(line).get("name") for line in text.splitlines()))
+
+
+def test_ports_rules_and_log_go_on(bawn):
+    """After a resume, a restore, and on a fork, which has its own port and log."""
+    name = bawn.create("-p", "7000")
+    bawn("exec", "-d", "-u", "root", name, "sh", "-c", "while :; do nc -l -p 7000 -e cat; done")
+    bawn("policy", "allow", name, "allowed.example:2222")
+    port = bawn.inspect(name)["ports"][0]["host"]
+    value = remember(bawn, name)
+    wait(lambda: echo(port) == b"word", 30, "the port answers")
+    tried = []
+
+    def holds(when):
+        assert recall(bawn, name) == value, when
+        assert bawn.inspect(name)["ports"][0]["host"] == port, when
+        wait(lambda: echo(port) == b"word", 30, f"the port answers {when}")
+        assert "allow allowed.example:2222" in bawn("policy", "ls", name).out, when
+        tried.append(f"n{len(tried)}.example")
+        try_host(bawn, name, tried[-1])
+        wait(lambda: [host for host in hosts_of(bawn, name) if host in tried] == tried, 30,
+             f"the log goes on {when}")
+
+    holds("at first")
+    bawn("stop", name)
+    holds("after a resume")
+    bawn("checkpoint", name, "c")
+    bawn("restore", name, "c", timeout=START_SECONDS)
+    holds("after a restore")
+    child = bawn("fork", name, "--from", "c", timeout=START_SECONDS).out.strip()
+    own = bawn.inspect(child)["ports"][0]["host"]
+    assert own != port
+    wait(lambda: echo(own) == b"word", 30, "the fork's port answers")
+    assert recall(bawn, child) == value
+    assert "allow allowed.example:2222" in bawn("policy", "ls", child).out
+    try_host(bawn, child, "child.example")
+    wait(lambda: "child.example" in hosts_of(bawn, child), 30, "it has a log")
+    assert not set(tried) & set(hosts_of(bawn, child))
+    assert "child.example" not in hosts_of(bawn, name)
+    holds("beside a fork")
+
+
+def test_space_and_parents_are_told(bawn):
+    name = bawn.create()
+    bawn("checkpoint", name, "one")
+    bawn("checkpoint", name, "two")
+    rows = [line.split() for line in bawn("checkpoint", "ls", name).out.splitlines()]
+    assert rows[0] == ["LABEL", "SIZE", "AGE", "KEEPS", "PARENT"]
+    assert rows[1][0] == "one" and rows[1][-1] == "disk" and rows[2][-1] == "one"
+    assert re.fullmatch(r"bawn: \d[\d.]* MB given back\n",
+                        bawn("checkpoint", "rm", name, "one").err)
+    assert bawn("checkpoint", "ls", name).out.splitlines()[1].split()[-2:] == ["one", "(removed)"]
+    done = bawn("rm", "-f", name)
+    assert done.out == ""
+    assert re.fullmatch(rf"bawn: {name}: \d[\d.]* MB given back\n", done.err), done
+
+
 class Visitor:
     """Says a word through a published port now and then, and counts the answers."""
 
