@@ -128,14 +128,13 @@ def start(words, **kwargs):
                             stdin=subprocess.DEVNULL, **kwargs)
 
 
-def fork_all(names):
+def fork_all():
     """A command in each as soon as its name is told."""
     words = ["fork", NAME, "--from", "still", "-n", str(FORKS), "--share-workspace"]
     maker = start(words, stdout=subprocess.PIPE, text=True)
     commands = [start(["exec", name.strip(), "true"]) for name in maker.stdout]
     if any(job.wait() for job in (maker, *commands)) or len(commands) != FORKS:
         sys.exit("a fork does not answer")
-    return max(private_mb(common.qemu_pid(name)) for name in names)
 
 
 def measure_forks():
@@ -144,7 +143,8 @@ def measure_forks():
     takes, ones, private = [], [], []
     common.bawn("checkpoint", NAME, "still")
     for _ in range(4):
-        takes.append(common.seconds(lambda: private.append(fork_all(names))))
+        takes.append(common.seconds(fork_all))
+        private += [private_mb(common.qemu_pid(name)) for name in names]
         common.bawn("rm", "-f", *names)
         ones += [common.seconds(warm) for _ in range(2)]
     took, one, cores = statistics.median(takes[1:]), statistics.median(ones), os.cpu_count()
