@@ -242,6 +242,12 @@ static int list(struct op *op, size_t entry_cost, size_t limit, add_fn *add)
 	do
 		n = add_some(&listing, ask, add, &added);
 	while (n > 0);
+	/*
+	 * ext4 takes a new descriptor's first position for where names begin
+	 * when it is that of the end: rewound, the folder would look empty.
+	 */
+	if (n == 0 && !added)
+		node_fds_drop(&op->server->fds, op->node);
 	if (n == 0 && !added && listing.has_own)
 		return list_own(&listing, 0, add);
 	if (n == 0 && added && !listing.full && !listing.has_own)

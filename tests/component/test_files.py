@@ -192,6 +192,18 @@ def test_folders(place, files):
     assert files.call("RMDIR", ROOT, name_of("folder"))[0] == errno.ENOENT
 
 
+def test_a_folder_that_was_first_asked_for_its_end_has_names_still(place, files):
+    """As a successor is asked, when its predecessor died before the end of a listing."""
+    place.folder("folder")
+    for name in ("one", "two"):
+        place.put(f"folder/{name}", name)
+    node = files.lookup("folder").node
+    last = struct.pack("<QQIIQII", 0, (1 << 63) - 1, 4096, 0, 0, 0, 0)
+    for op in ("READDIR", "READDIRPLUS"):
+        assert files.ok(op, node, last) == b""
+        assert set(files.readdir(node, plus=op == "READDIRPLUS")) == {".", "..", "one", "two"}
+
+
 def test_a_large_folder_is_listed_once_each(place, files):
     wanted = {f"file-{i:05}" for i in range(3000)}
     for name in wanted:
