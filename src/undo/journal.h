@@ -47,7 +47,8 @@ enum journal_flag {
 	JOURNAL_CREATED = 1 << 1, /* the inode was made since the mark */
 	JOURNAL_HARD_LINK = 1 << 2, /* CREATE: another name of `file` */
 	JOURNAL_SAVED = 1 << 3, /* CHANGE: the saved file `text` is the inode */
-	JOURNAL_FLAGS = (1 << 4) - 1,
+	JOURNAL_LINKED = 1 << 4, /* REMOVE: it had more names */
+	JOURNAL_FLAGS = (1 << 5) - 1,
 };
 
 struct journal_file {

@@ -314,6 +314,7 @@ void replay_release(struct replay *replay)
 {
 	inode_map_release(&replay->touched);
 	inode_map_release(&replay->restored);
+	twins_release(&replay->twins);
 	plan_free(replay->plan);
 	replay->plan = NULL;
 	if (replay->touched_fd >= 0)
@@ -431,6 +432,7 @@ int replay_run(struct replay *replay, unsigned number, struct error *err)
 	struct scan scan;
 	int result;
 
+	twins_begin(&replay->twins);
 	result = scan_load(replay, number, &scan, err);
 	run.kept = xcalloc(scan.count + 1, sizeof(*run.kept));
 	if (result == 0)

@@ -16,6 +16,7 @@
 #include <stddef.h>
 
 #include "undo/inode_map.h"
+#include "undo/twins.h"
 
 struct error;
 struct plan;
@@ -46,6 +47,7 @@ struct replay {
 	struct plan *plan;         /* owned: of replay_plan() */
 	struct inode_map touched;  /* made by this undo */
 	struct inode_map restored; /* by earlier ones, as they left it */
+	struct twins twins;
 	int touched_fd;            /* owned; -1 */
 	size_t counts[REPLAY_KINDS];
 };

@@ -300,6 +300,7 @@ static int make_copy(struct replay *replay, const struct scan *scan,
 		     const char *name, unsigned flags)
 {
 	struct stat here, there;
+	struct journal_file now;
 
 	if (fstat(scan->files, &here) == 0 && fstat(folder, &there) == 0 &&
 	    here.st_dev == there.st_dev) {
@@ -309,7 +310,12 @@ static int make_copy(struct replay *replay, const struct scan *scan,
 		if (errno != EXDEV)
 			return -1;
 	}
-	return make_copy_at(replay, scan, record, folder, folder, name, flags);
+	if (make_copy_at(replay, scan, record, folder, folder, name, flags) < 0)
+		return -1;
+	if (file_stat(scan->roots[record->share], record->path, &now) == 0)
+		twins_put(&replay->twins, &record->file,
+			  scan->roots[record->share], record->path, &now);
+	return 0;
 }
 
 /* The saved inode itself, where that is one file system. */
@@ -382,6 +388,8 @@ int file_bring_back(struct replay *replay, const struct scan *scan,
 		return 0;
 	if (record->number && errno != EXDEV)
 		return -1;
+	if (twins_link(&replay->twins, scan, record, folder, name) == 0)
+		return 0;
 	return make_copy(replay, scan, record, folder, name, RENAME_NOREPLACE);
 }
 

@@ -557,12 +557,40 @@ def test_another_file_system_is_copied_to(place, far_box):
     assert tree(place.path) == before
 
 
-@pytest.mark.parametrize("seed", SEEDS[:3])
-def test_random_changes_are_taken_back_from_there(place, far_box, seed):
-    random_tree(place, seed)
+def test_names_of_one_file_are_one_again_from_there(place, far_box):
+    """One name stays and is moved, or all go; nothing is linked to what the host put there."""
+    for one, two in (("stays", "goes"), ("first", "second"), ("replaced", "old")):
+        place.put(one, one)
+        os.link(place.host(one), place.host(two))
+    place.folder("folder")
     before = tree(place.path)
     files = far_box.serve()
-    Model(place, files, seed).run(150)
+    folder = files.lookup("folder").node
+    files.ok("UNLINK", ROOT, name_of("goes"))
+    files.write(files.lookup("stays").node, b"changed")
+    files.rename("stays", "moved", to=folder)
+    files.ok("UNLINK", ROOT, name_of("first"))
+    files.write(files.lookup("second").node, b"changed, too")
+    files.ok("UNLINK", ROOT, name_of("second"))
+    files.ok("UNLINK", ROOT, name_of("old"))
+    close(files)
+    os.unlink(place.host("replaced"))
+    place.put("replaced", "by the host")
+    far_box.bawn("-y")
+    after = tree(place.path)
+    assert place.get("old") == b"replaced" and place.get("replaced") == b"by the host"
+    for found in (before, after):
+        for name in ("old", "replaced", "."):
+            del found[name]
+    assert after == before
+
+
+@pytest.mark.parametrize("seed", SEEDS[:3])
+def test_random_changes_are_taken_back_from_there(place, far_box, seed):
+    random_tree(place, seed, links=True)
+    before = tree(place.path)
+    files = far_box.serve()
+    Model(place, files, seed, links=True).run(150)
     close(files)
     said = far_box.bawn("-y")
     assert tree(place.path) == before, said
