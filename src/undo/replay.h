@@ -48,7 +48,7 @@ struct replay {
 	struct inode_map touched;  /* made by this undo */
 	struct inode_map restored; /* by earlier ones, as they left it */
 	struct twins twins;
-	int touched_fd;            /* owned; -1 */
+	int touched_fd; /* owned; -1 */
 	size_t counts[REPLAY_KINDS];
 };
 
