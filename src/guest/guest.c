@@ -15,6 +15,7 @@
 #include "base/log.h"
 #include "base/mem.h"
 #include "base/own.h"
+#include "guest/files_sync.h"
 #include "guest/gate.h"
 #include "guest/git_identity.h"
 #include "guest/modules.h"
@@ -141,10 +142,14 @@ static void wake(struct guest *guest, const struct message *message)
 
 static void prepare(struct guest *guest, const struct message *message)
 {
+	struct files_sync sync = { .go = -1 };
+
 	memcpy(guest->marker, message->prepare.marker, sizeof(guest->marker));
 	/* While programs still run: it may take long. What they write from
 	 * here on is in the snapshot's memory. */
 	host_keys_note(&guest->host_keys);
+	if (files_works(&guest->files))
+		files_sync_begin(&sync);
 	power_sync();
 	guest->state = GUEST_PREPARING;
 	sessions_pause(&guest->sessions);
@@ -152,6 +157,7 @@ static void prepare(struct guest *guest, const struct message *message)
 	if ((sessions_any(&guest->sessions) || guest->engine.was_used) &&
 	    cgroups_freeze(&guest->cgroups, FREEZE_MS))
 		log_warn("sessions do not stand still");
+	files_sync_end(&sync);
 	files_prepare(&guest->files, guest->marker);
 	net_prepare(&guest->net, guest->marker);
 }

@@ -396,12 +396,36 @@ static const struct {
 	CHECK(modes_are_kept),
 };
 
+/*
+ * Writes to one page of a mapped file and leaves it at that; when it is told
+ * to, to the next one. The signals are files, kept where a restore keeps them.
+ */
+static int hold_a_map(const char *path, const char *signals)
+{
+	int fd = open(path, O_RDWR);
+	char *map = mmap(NULL, 8192, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+
+	if (fd < 0 || map == MAP_FAILED || chdir(signals))
+		return 2;
+	memcpy(map, "old", 3);
+	close(open("ready", O_CREAT | O_WRONLY, 0644));
+	while (access("go", F_OK))
+		usleep(20000);
+	memcpy(map + 4096, "new", 3);
+	if (msync(map, 8192, MS_SYNC))
+		return 2;
+	close(open("done", O_CREAT | O_WRONLY, 0644));
+	return 0;
+}
+
 int main(int argc, char **argv)
 {
 	char start[4096];
 	int failed = 0;
 
 	umask(022);
+	if (argc == 4 && strcmp(argv[1], "hold") == 0)
+		return hold_a_map(argv[2], argv[3]);
 	if (argc != 2 || chdir(argv[1]) || !getcwd(start, sizeof(start)))
 		return 2;
 	for (size_t i = 0; i < sizeof(checks) / sizeof(checks[0]); i++) {

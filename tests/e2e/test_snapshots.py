@@ -18,6 +18,7 @@ import pytest
 
 from bawn import SOAK, START_SECONDS, alive, kill, wait
 
+PROBE = os.environ.get("BAWN_TEST_LIB", "/nonexistent") + "/posix_probe"
 VALUE = "/dev/shm/value"
 # Both suites run these: 40 operations and 30 cycles together.
 CYCLES = 300 if SOAK else 15
@@ -235,6 +236,27 @@ def test_checkpoints_of_a_suspended_and_of_a_stopped_sandbox(bawn, box):
     bawn("restore", box, "off", timeout=START_SECONDS)
     assert recall(bawn, box) == "none"
     assert bawn.sh(box, "cat /root/note") == "two"
+
+
+def test_pages_of_the_past_do_not_replace_what_the_host_wrote_since(bawn, tmp_path):
+    """W9: a page that a program wrote through a mapping, and nobody to the host."""
+    project = tmp_path / "p"
+    project.mkdir(mode=0o777)
+    (project / "file").write_bytes(b"-" * 8192)
+    (project / "file").chmod(0o666)
+    name = "t-" + secrets.token_hex(4)
+    bawn("create", "--name", name, "-t", "tiny", "-m", "256M", "--cpus", "1", "shell",
+         str(project), timeout=START_SECONDS)
+    bawn("cp", PROBE, f"{name}:/root/probe")
+    bawn("exec", "-d", "-u", "root", name, "/root/probe", "hold", project / "file", "/dev/shm")
+    wait(lambda: bawn.sh(name, "ls /dev/shm/ready 2>/dev/null || true"), 20, "it is mapped")
+    bawn("checkpoint", name, "c")
+    (project / "file").write_bytes(b"h" * 8192)
+    bawn("restore", name, "c", timeout=START_SECONDS)
+    assert bawn.sh(name, f"head -c 4 {project}/file") == "hhhh"
+    bawn.sh(name, "touch /dev/shm/go")
+    wait(lambda: bawn.sh(name, "ls /dev/shm/done 2>/dev/null || true"), 20, "it went on")
+    assert (project / "file").read_bytes() == b"h" * 4096 + b"new" + b"h" * 4093
 
 
 def test_restore_takes_the_folder_back_when_asked(bawn, tmp_path):
