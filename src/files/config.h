@@ -18,7 +18,8 @@
  * marker of our successor, else null "memory": number of the descriptor that
  * keeps the nodes, or null "control": of the channel to the launcher
  * (control.h), or null "state": of the folder that keeps what outlives us, or
- * null Unknown keys are errors.
+ * null "to_guest", "from_guest": of the memory beside the port (bulk.h); may be
+ * missing. Unknown keys are errors.
  */
 #pragma once
 
@@ -35,6 +36,7 @@ struct config {
 	uint8_t marker[RECORD_MARKER_BYTES];
 	int memory_fd;  /* these are -1 for none */
 	int control_fd; /* the server's: server.h */
+	int to_guest_fd, from_guest_fd;
 };
 
 /* Opens the shares into server. */

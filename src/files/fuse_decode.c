@@ -186,6 +186,40 @@ static int read_tail(struct cursor *c, enum tail tail,
 	return EINVAL;
 }
 
+static void take_header(const struct fuse_in_header *head,
+			struct fuse_request *request)
+{
+	request->opcode = head->opcode;
+	request->unique = head->unique;
+	request->node = head->nodeid;
+	request->pid = head->pid;
+}
+
+int fuse_decode_write(const void *bytes, size_t len, const void *data,
+		      size_t data_len, struct fuse_request *request)
+{
+	struct cursor c = cursor_over(bytes, len);
+	const void *head_bytes =
+		cursor_bytes(&c, sizeof(struct fuse_in_header));
+	const void *in_bytes = cursor_bytes(&c, sizeof(struct fuse_write_in));
+	struct fuse_in_header head;
+
+	memset(request, 0, sizeof(*request));
+	if (!cursor_done(&c))
+		return EBADMSG;
+	memcpy(&head, head_bytes, sizeof(head));
+	if (head.opcode != FUSE_WRITE || data_len > FUSE_WRITE_MAX ||
+	    head.len != len + data_len)
+		return EBADMSG;
+	take_header(&head, request);
+	memcpy(&request->in.write, in_bytes, sizeof(request->in.write));
+	if (head.total_extlen || request->in.write.size != data_len)
+		return EINVAL;
+	request->data = data;
+	request->data_len = data_len;
+	return 0;
+}
+
 int fuse_decode(const void *bytes, size_t len, struct fuse_request *request)
 {
 	struct cursor c = cursor_over(bytes, len);
@@ -201,10 +235,7 @@ int fuse_decode(const void *bytes, size_t len, struct fuse_request *request)
 	memcpy(&head, part, sizeof(head));
 	if (head.len != len || len > FUSE_REQUEST_MAX)
 		return EBADMSG;
-	request->opcode = head.opcode;
-	request->unique = head.unique;
-	request->node = head.nodeid;
-	request->pid = head.pid;
+	take_header(&head, request);
 	shape = shape_of(head.opcode);
 	if (!shape)
 		return ENOSYS;

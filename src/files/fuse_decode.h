@@ -64,6 +64,9 @@ struct fuse_request {
  * believed (then `unique` cannot be either), the channel is to be given up.
  */
 int fuse_decode(const void *bytes, size_t len, struct fuse_request *request);
+/* The same for a WRITE whose data lies elsewhere; EBADMSG: it is none. */
+int fuse_decode_write(const void *bytes, size_t len, const void *data,
+		      size_t data_len, struct fuse_request *request);
 /* "LOOKUP"; NULL when the opcode is not served. */
 const char *fuse_opcode_name(uint32_t opcode);
 /* 0, EINVAL or ENAMETOOLONG: not empty, no slash, not "." or "..". */

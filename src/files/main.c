@@ -44,6 +44,9 @@ static int prepare(struct server *server, struct loop *loop, struct error *err)
 	if (server_init(server, loop, PORT_FD, config.memory_fd,
 			config.control_fd, err) < 0)
 		return -1;
+	if (port_map(&server->port, config.to_guest_fd, config.from_guest_fd,
+		     err) < 0)
+		return -1;
 	if (config.has_marker)
 		port_expect_marker(&server->port, config.marker);
 	sigemptyset(&set);

@@ -127,38 +127,65 @@ static int serve(struct op *op, const struct row *row)
 	return result;
 }
 
-int ops_serve(struct server *server, unsigned share, const void *bytes,
-	      size_t len)
+/* Of an answer that may be large; 0: it hardly is. */
+static size_t most_of(const struct fuse_request *request)
 {
-	struct fuse_request request;
+	size_t size = request->in.read.size;
+
+	if (request->opcode != FUSE_READ || size > FUSE_WRITE_MAX)
+		return 0;
+	return RECORD_HEADER_BYTES + sizeof(struct fuse_out_header) + size;
+}
+
+/* refused: why it was not understood, an errno; 0: it was. */
+static int answer(struct server *server, unsigned share,
+		  const struct fuse_request *request, int refused)
+{
+	const struct row *row = row_of(request->opcode);
 	struct reply reply;
 	struct op op = { .server = server,
 			 .share = &server->shares[share],
 			 .share_index = share,
-			 .request = &request,
+			 .request = request,
 			 .reply = &reply };
-	const struct row *row;
 	size_t left;
-	void *room = port_room(&server->port, &left);
-	int result = -fuse_decode(bytes, len, &request);
+	void *room = port_room_for(&server->port, most_of(request), &left);
+	int result = -refused;
 
-	if (result == -EBADMSG)
+	if (refused == EBADMSG)
 		return -1;
-	row = row_of(request.opcode);
 	reply_begin(&reply, room, left);
-	if (result == 0)
+	if (!refused)
 		result = serve(&op, row);
 	else
 		log_limited(LOG_LEVEL_WARN, "opcode %u: refused: errno %d",
-			    request.opcode, -result);
+			    request->opcode, refused);
 	if (row->flags & OP_NO_REPLY || result == OP_LATER)
 		return 0;
-	left = reply_end(&reply, share, request.unique, -result);
+	left = reply_end(&reply, share, request->unique, -result);
 	port_commit(&server->port, left);
 	held_tell(server);
 	lower_tell(server);
 	ahead_send(server);
 	return 0;
+}
+
+int ops_serve(struct server *server, unsigned share, const void *bytes,
+	      size_t len)
+{
+	struct fuse_request request;
+	int refused = fuse_decode(bytes, len, &request);
+
+	return answer(server, share, &request, refused);
+}
+
+int ops_serve_write(struct server *server, unsigned share, const void *bytes,
+		    size_t len, const void *data, size_t data_len)
+{
+	struct fuse_request request;
+	int refused = fuse_decode_write(bytes, len, data, data_len, &request);
+
+	return answer(server, share, &request, refused);
 }
 
 int op_unsupported(struct op *op)

@@ -31,6 +31,9 @@ typedef int op_fn(struct op *op);
 /* One message. -1: it is none, the channel is to be given up. */
 int ops_serve(struct server *server, unsigned share, const void *bytes,
 	      size_t len);
+/* A WRITE whose data lies elsewhere. */
+int ops_serve_write(struct server *server, unsigned share, const void *bytes,
+		    size_t len, const void *data, size_t data_len);
 
 op_fn op_init, op_destroy, op_statfs, op_syncfs, op_unsupported, op_nothing;
 op_fn op_forget, op_batch_forget;

@@ -8,11 +8,13 @@
 #include <fcntl.h>
 #include <poll.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <unistd.h>
 
 #include "base/error.h"
 #include "base/mem.h"
 #include "base/own.h"
+#include "proto/cursor.h"
 
 #define RECORD_MAX (RECORD_HEADER_BYTES + RECORD_PAYLOAD_MAX)
 #define IN_BYTES (2 * RECORD_MAX)
@@ -38,6 +40,40 @@ void port_release(struct port *port)
 	loop_del(&port->source);
 	free(port->in);
 	free(port->out);
+	if (port->to_guest)
+		munmap(port->to_guest, BULK_BYTES);
+	if (port->from_guest)
+		munmap((void *)(uintptr_t)port->from_guest, BULK_BYTES);
+}
+
+static int map(int fd, int rights, uint8_t **memory, struct error *err)
+{
+	void *mapped;
+
+	if (fd < 0)
+		return 0;
+	mapped = mmap(NULL, BULK_BYTES, rights, MAP_SHARED, fd, 0);
+	if (mapped == MAP_FAILED)
+		return error_set(err, errno, "memory of the port");
+	*memory = mapped;
+	return 0;
+}
+
+int port_map(struct port *port, int to_guest, int from_guest, struct error *err)
+{
+	uint8_t *from = NULL;
+
+	if (map(to_guest, PROT_READ | PROT_WRITE, &port->to_guest, err) < 0 ||
+	    map(from_guest, PROT_READ, &from, err) < 0)
+		return -1;
+	port->from_guest = from;
+	return 0;
+}
+
+void port_use_bulk(struct port *port, bool reads)
+{
+	port->reads_bulk = reads && port->to_guest;
+	bulk_reset(&port->bulk);
 }
 
 void port_expect_marker(struct port *port,
@@ -62,13 +98,42 @@ void *port_room(struct port *port, size_t *left)
 {
 	size_t end = port->out_start + port->out_len;
 
+	port->direct = false;
 	*left = OUT_BYTES - end;
 	return port->out + end;
 }
 
+/* A record for what lies in the memory. */
+static size_t put_piece(uint8_t *bytes, uint32_t start, size_t len)
+{
+	struct record record = { .type = RECORD_BULK,
+				 .len = RECORD_BULK_BYTES };
+	struct writer w =
+		writer_over(bytes + RECORD_HEADER_BYTES, RECORD_BULK_BYTES);
+
+	record_encode(&record, bytes);
+	writer_u32(&w, start);
+	writer_u32(&w, (uint32_t)len);
+	return RECORD_HEADER_BYTES + RECORD_BULK_BYTES;
+}
+
 void port_commit(struct port *port, size_t len)
 {
+	uint8_t *end = port->out + port->out_start + port->out_len;
+
+	if (port->direct && len > BULK_WORTH) {
+		uint32_t start = bulk_take(&port->bulk, (uint32_t)len);
+
+		port->out_len += put_piece(end, start, len);
+		port->direct = false;
+		return;
+	}
+	/* It came out shorter than it might have been. */
+	if (port->direct)
+		memcpy(end, port->to_guest + bulk_next(&port->bulk), len);
+	port->direct = false;
 	port->out_len += len;
+	port->fresh += len;
 }
 
 static void give_up(struct port *port, const char *why)
@@ -78,8 +143,63 @@ static void give_up(struct port *port, const char *why)
 	port->on_end(port->ctx);
 }
 
+/* As many whole records as fit; at least one does, or 0. */
+static size_t whole_records(const uint8_t *bytes, size_t len, size_t room)
+{
+	struct record record;
+	size_t at = 0;
+
+	if (len <= room)
+		return len;
+	while (at < len && record_decode(bytes + at, &record) == 0 &&
+	       at + RECORD_HEADER_BYTES + record.len <= room)
+		at += RECORD_HEADER_BYTES + record.len;
+	return at;
+}
+
+/* What was committed since the last write becomes short, where it is worth it.
+ */
+static void shorten(struct port *port)
+{
+	uint8_t *fresh =
+		port->out + port->out_start + port->out_len - port->fresh;
+	size_t len = port->fresh, put;
+	uint32_t start;
+
+	port->fresh = 0;
+	if (!port->reads_bulk || len <= BULK_WORTH)
+		return;
+	len = whole_records(fresh, len, bulk_room(&port->bulk));
+	if (len <= BULK_WORTH)
+		return;
+	start = bulk_take(&port->bulk, (uint32_t)len);
+	memcpy(port->to_guest + start, fresh, len);
+	put = put_piece(fresh, start, len);
+	fresh += put;
+	len -= put;
+	/* What did not fit follows. */
+	memmove(fresh, fresh + len,
+		(size_t)(port->out + port->out_start + port->out_len - fresh) -
+			len);
+	port->out_len -= len;
+}
+
+void *port_room_for(struct port *port, size_t most, size_t *left)
+{
+	if (!port->reads_bulk || most <= BULK_WORTH)
+		return port_room(port, left);
+	/* What was committed comes first. */
+	shorten(port);
+	if (bulk_room(&port->bulk) < most)
+		return port_room(port, left);
+	port->direct = true;
+	*left = most;
+	return port->to_guest + bulk_next(&port->bulk);
+}
+
 static void flush(struct port *port)
 {
+	shorten(port);
 	while (port->out_len) {
 		ssize_t n = write(port->source.fd, port->out + port->out_start,
 				  port->out_len);

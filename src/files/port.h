@@ -6,6 +6,9 @@
  * built where they leave from: no copy, no allocation. As many records as one
  * read brought are answered with one write. When the output has no room for
  * the largest answer, no record is handed over and nothing is read.
+ *
+ * Where the guest reads the memory of bulk.h, what is large is copied there
+ * when it leaves, and a record that names the place goes through the port.
  */
 #pragma once
 
@@ -14,6 +17,7 @@
 #include <stdint.h>
 
 #include "base/loop.h"
+#include "proto/bulk.h"
 #include "proto/record.h"
 
 struct error;
@@ -28,6 +32,12 @@ struct port {
 	struct source source;
 	uint8_t *in, *out; /* owned */
 	size_t in_len, out_start, out_len;
+	size_t fresh;              /* of out_len, at its end: whole records */
+	uint8_t *to_guest;         /* owned mapping; NULL: there is none */
+	const uint8_t *from_guest; /* the same */
+	bool reads_bulk;           /* the guest */
+	bool direct;               /* the room that was asked for is there */
+	struct bulk bulk;          /* of to_guest */
 	uint8_t marker[RECORD_MARKER_BYTES];
 	uint8_t marker_back[RECORD_MARKER_BYTES]; /* where a search goes on */
 	size_t marker_seen;
@@ -46,8 +56,18 @@ void port_release(struct port *port);
 /* Sends the marker and drops input up to its echo. Before port_start(). */
 void port_expect_marker(struct port *port,
 			const uint8_t marker[RECORD_MARKER_BYTES]);
+/* Borrowed descriptors; -1: none. */
+int port_map(struct port *port, int to_guest, int from_guest,
+	     struct error *err);
+/* HELLO came. */
+void port_use_bulk(struct port *port, bool reads);
 int port_start(struct port *port, struct loop *loop, struct error *err);
 void *port_room(struct port *port, size_t *left);
+/*
+ * The same for an answer of at most so many bytes. Where that is worth it, and
+ * possible, it is built where the guest reads it.
+ */
+void *port_room_for(struct port *port, size_t most, size_t *left);
 void port_commit(struct port *port, size_t len);
 /* Writes what was committed outside of the port's own callbacks. */
 void port_kick(struct port *port);

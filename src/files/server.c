@@ -54,6 +54,7 @@ static int on_hello(struct server *server, const uint8_t *payload, size_t len)
 	    hello.version != RECORD_VERSION)
 		return -1;
 	server->greeted = true;
+	port_use_bulk(&server->port, hello.features & RECORD_READS_BULK);
 	server->announce.notifier = hello.notifier;
 	for (unsigned i = 0; i < server->share_count; i++) {
 		server->shares[i].initialised = hello.initialised >> i & 1;
@@ -84,6 +85,29 @@ static int on_done(struct server *server, const uint8_t *payload, size_t len)
 	return 0;
 }
 
+static int on_read(struct server *server, const uint8_t *payload, size_t len)
+{
+	uint32_t count;
+
+	if (record_read_decode(payload, len, &count) < 0)
+		return -1;
+	return bulk_read(&server->port.bulk, count);
+}
+
+/* The head through the port, where nobody can change it any more. */
+static int on_write(struct server *server, unsigned share,
+		    const uint8_t *payload, size_t len)
+{
+	const uint8_t *memory = server->port.from_guest;
+	struct record_piece piece;
+
+	if (!memory || record_write_decode(payload, len, &piece) < 0)
+		return -1;
+	return ops_serve_write(server, share, payload + RECORD_BULK_BYTES,
+			       len - RECORD_BULK_BYTES, memory + piece.start,
+			       piece.len);
+}
+
 static int on_record(void *ctx, const struct record *record,
 		     const uint8_t *payload)
 {
@@ -93,8 +117,15 @@ static int on_record(void *ctx, const struct record *record,
 		return on_hello(server, payload, record->len);
 	if (record->type == RECORD_TICKET)
 		return on_done(server, payload, record->len);
-	if (record->type != RECORD_FUSE || !server->greeted ||
-	    record->share >= server->share_count)
+	if (!server->greeted)
+		return -1;
+	if (record->type == RECORD_BULK)
+		return on_read(server, payload, record->len);
+	if (record->share >= server->share_count)
+		return -1;
+	if (record->type == RECORD_WRITE)
+		return on_write(server, record->share, payload, record->len);
+	if (record->type != RECORD_FUSE)
 		return -1;
 	return ops_serve(server, record->share, payload, record->len);
 }

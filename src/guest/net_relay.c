@@ -16,6 +16,7 @@
 #include <errno.h>
 #include <sched.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/uio.h>
 #include <unistd.h>
 
@@ -25,7 +26,7 @@
 #include "base/own.h"
 #include "guest/net_relay_internal.h"
 #include "guest/net_rules.h"
-#include "guest/slots_map.h"
+#include "guest/pci_memory.h"
 #include "guest/steady.h"
 
 #define PORT_READ_BYTES 4096 /* what one read of the port can give */
@@ -436,7 +437,7 @@ _Noreturn void net_relay_run(const struct net_relay_start *start)
 	take_precedence();
 	relay.shared = start->shared;
 	relay.last_stream = UINT32_MAX;
-	relay.slots = slots_map();
+	relay.slots = pci_memory_map(SLOTS_DEVICE, SLOTS_BYTES, PROT_READ);
 	begin_mux(&relay);
 	if (prepare(&relay, fds))
 		_exit(1);

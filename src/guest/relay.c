@@ -34,6 +34,9 @@
 #define PORT_READ_BYTES 4096 /* what one read of the port can give */
 #define READS_PER_ROUND 64
 #define LOST_MS 50
+#define HOLD_MS 1
+#define HOLD_ROUNDS 8
+#define HOLD_BYTES (16U << 10)
 #define EVENTS_MAX 16
 #define FILES_MAX 1024
 
@@ -62,12 +65,12 @@ static void send_again(struct relay *relay)
 
 		if (!room)
 			return;
-		pending = pending_next(&relay->pending);
+		pending = relay->pending.resend;
 		relay_fuse_repeat(pending);
-		memcpy(room + RECORD_HEADER_BYTES, pending->bytes,
-		       pending->len);
-		stream_out_commit(out, RECORD_FUSE, pending->share,
-				  pending->len);
+		if (!relay_bulk_send(relay, pending, room))
+			return; /* an answer makes room */
+		pending->sent = true;
+		pending_next(&relay->pending);
 	}
 }
 
@@ -86,6 +89,7 @@ void relay_send(struct relay *relay)
 {
 	struct stream_out *out = &relay->shared->out;
 
+	relay_bulk_tell(relay);
 	for (;;) {
 		ssize_t n;
 
@@ -103,6 +107,7 @@ void relay_send(struct relay *relay)
 		}
 		stream_out_sent(out, (size_t)n);
 	}
+	relay->urgent = false;
 	wait_for_port(relay, false);
 }
 
@@ -120,7 +125,9 @@ static void say_hello(struct relay *relay)
 	writer_u32(&w, RECORD_VERSION);
 	writer_u32(&w, relay->notifier.thread);
 	writer_u64(&w, initialised);
+	writer_u32(&w, relay_bulk_features(relay));
 	stream_out_commit(out, RECORD_HELLO, 0, writer_len(&w));
+	relay->urgent = true;
 	relay->connected = true;
 }
 
@@ -132,6 +139,7 @@ static void on_new_server(struct relay *relay)
 	stream_in_reset(&relay->in);
 	stream_out_raw(&relay->shared->out, marker, sizeof(marker));
 	say_hello(relay);
+	relay_bulk_reset(relay);
 	pending_rewind(&relay->pending);
 	ahead_clear(&relay->ahead);
 }
@@ -222,6 +230,9 @@ static bool on_record(struct relay *relay, const struct record *record,
 	case RECORD_AHEAD:
 		relay_fuse_ahead(relay, record->share, payload, record->len);
 		return true;
+	case RECORD_BULK:
+		return relay_bulk_receive(relay, payload, record->len,
+					  on_record);
 	case RECORD_DROP:
 		ahead_clear(&relay->ahead);
 		relay_notify(relay, record, payload);
@@ -293,6 +304,7 @@ static void send_tickets(struct relay *relay)
 	w = writer_over(room + RECORD_HEADER_BYTES, sizeof(numbers[0]));
 	writer_u32(&w, numbers[(size_t)n / sizeof(numbers[0]) - 1]);
 	stream_out_commit(out, RECORD_TICKET, 0, writer_len(&w));
+	relay->urgent = true;
 }
 
 static void begin_finish(struct relay *relay)
@@ -362,19 +374,38 @@ static void dispatch(struct relay *relay, const struct epoll_event *event)
 	}
 }
 
+/*
+ * A small write that was answered, or a FORGET, waits an instant for the
+ * request after it, which mostly is about the same file or the next one: one
+ * wake-up of everybody for both.
+ */
+static bool may_hold(const struct relay *relay)
+{
+	const struct stream_out *out = &relay->shared->out;
+
+	return out->start != out->end && out->end - out->start < HOLD_BYTES &&
+	       !relay->urgent && !relay->waits_for_port && !relay->preparing &&
+	       !relay->finishing && !relay->pending.resend;
+}
+
 static _Noreturn void pump(struct relay *relay)
 {
 	struct epoll_event events[EVENTS_MAX];
+	unsigned held = 0; /* rounds */
 
 	for (;;) {
-		int n = epoll_wait(relay->epoll_fd, events, EVENTS_MAX, -1);
+		int n = epoll_wait(relay->epoll_fd, events, EVENTS_MAX,
+				   held ? HOLD_MS : -1);
 
 		for (int i = 0; i < n; i++)
 			dispatch(relay, &events[i]);
 		/* Answers may have made room for what was left. */
 		for (unsigned i = 0; i < relay->count; i++)
 			relay_fuse_pull(relay, i);
-		relay_send(relay);
+		held = n > 0 && held < HOLD_ROUNDS && may_hold(relay) ? held + 1
+								      : 0;
+		if (!held)
+			relay_send(relay);
 		say_taken(relay);
 		if (relay->finishing && !relay_mount_busy(relay) &&
 		    !relay->pending.count)
@@ -426,6 +457,7 @@ _Noreturn void relay_run(const struct relay_start *start)
 	prctl(PR_SET_IO_FLUSHER, 1, 0, 0, 0);
 	stream_in_init(&relay->in);
 	relay_fuse_init(relay);
+	relay_bulk_init(relay);
 	relay_mount_init(relay);
 	if (relay->epoll_fd < 0 || pipe2(relay->ticket_fds, O_CLOEXEC) ||
 	    relay_notify_start(relay) ||

@@ -3,9 +3,10 @@
  * relay_fuse.c - requests of the kernel, answers of the server
  *
  * A request is read to where it leaves from; a copy is kept until its answer
- * came. Five kinds are not simply passed on:
+ * came. Some kinds are not simply passed on:
  *  WRITE      is answered at once, see relay_writes.h
  *  FLUSH      is ours alone
+ *  RELEASE    too: there are no handles
  *  FSYNC      its answer carries the error of an earlier write
  *  INTERRUPT  is answered ENOSYS: the kernel sends no more of them
  *  GETXATTR   of anything but user.* is refused, as the server would; the
@@ -90,7 +91,7 @@ void relay_fuse_repeat(struct pending *pending)
 	uint8_t *at = pending->bytes + sizeof(struct fuse_in_header);
 	struct fuse_write_in in;
 
-	if (pending->opcode != FUSE_WRITE ||
+	if (!pending->sent || pending->opcode != FUSE_WRITE ||
 	    pending->len < sizeof(struct fuse_in_header) + sizeof(in))
 		return;
 	/* Where the kernel says, not once more behind the end. */
@@ -198,16 +199,39 @@ static bool is_private(const uint8_t *bytes, size_t len)
 	       strncmp((const char *)bytes + at, passes, strlen(passes)) != 0;
 }
 
-/* True when the request goes to the server. */
-static bool take_request(struct relay *relay, unsigned share,
-			 const uint8_t *bytes, size_t len)
+/* bytes lie where they would leave from. */
+static void send_write(struct relay *relay, uint8_t *bytes,
+		       struct pending *pending)
+{
+	answer_write(relay, pending);
+	/* Somebody waits, or its way is long. */
+	if (!pending->answered || pending->len > BULK_WORTH)
+		relay->urgent = true;
+	if (relay_bulk_send(relay, pending, bytes - RECORD_HEADER_BYTES))
+		pending->sent = true;
+	else
+		pending_delay(&relay->pending, pending);
+}
+
+/* Nobody waits for it; of a FLUSH and a WRITE that is found out later. */
+static bool is_lazy(uint32_t opcode)
+{
+	return opcode == FUSE_FORGET || opcode == FUSE_BATCH_FORGET ||
+	       opcode == FUSE_WRITE || opcode == FUSE_FLUSH ||
+	       opcode == FUSE_RELEASE || opcode == FUSE_RELEASEDIR;
+}
+
+/* True when the request goes to the server as it is. */
+static bool take_request(struct relay *relay, unsigned share, uint8_t *bytes,
+			 size_t len)
 {
 	struct fuse_in_header head;
-	struct pending *pending;
 	int error;
 
 	memcpy(&head, bytes, sizeof(head));
 	ahead_drop_changed(&relay->ahead, share, bytes, len);
+	if (!is_lazy(head.opcode))
+		relay->urgent = true;
 	switch (head.opcode) {
 	case FUSE_LOOKUP:
 		if (answer_absent(relay, share, bytes, len, head.unique))
@@ -237,6 +261,10 @@ static bool take_request(struct relay *relay, unsigned share,
 		}
 		pending_add(&relay->pending, share, bytes, len);
 		return true;
+	case FUSE_RELEASE:
+	case FUSE_RELEASEDIR:
+		answer(relay, share, head.unique, 0);
+		return false;
 	case FUSE_INTERRUPT:
 		answer(relay, share, head.unique, ENOSYS);
 		return false;
@@ -245,15 +273,62 @@ static bool take_request(struct relay *relay, unsigned share,
 				     head.unique);
 		if (error >= 0)
 			answer(relay, share, head.unique, error);
+		else
+			relay->urgent = true;
 		return false;
 	case FUSE_WRITE:
-		pending = pending_add(&relay->pending, share, bytes, len);
-		answer_write(relay, pending);
-		return true;
+		send_write(relay, bytes,
+			   pending_add(&relay->pending, share, bytes, len));
+		return false;
 	default:
 		pending_add(&relay->pending, share, bytes, len);
 		return true;
 	}
+}
+
+/*
+ * The data of a large write is read to where it is kept, all else to where it
+ * leaves from.
+ */
+static ssize_t read_request(struct relay *relay, int fd, uint8_t *room)
+{
+	struct iovec iov[] = {
+		{ room, RELAY_WRITE_HEAD },
+		{ pending_reserve(&relay->pending, RELAY_WRITE_HEAD),
+		  RECORD_PAYLOAD_MAX - RELAY_WRITE_HEAD },
+	};
+	ssize_t n = readv(fd, iov, 2);
+	size_t rest = n > (ssize_t)RELAY_WRITE_HEAD
+			      ? (size_t)n - RELAY_WRITE_HEAD
+			      : 0;
+
+	if (rest < PENDING_LARGE_FROM)
+		memcpy(room + RELAY_WRITE_HEAD, iov[1].iov_base, rest);
+	return n;
+}
+
+static bool take_large_write(struct relay *relay, unsigned share,
+			     uint8_t *bytes, size_t len)
+{
+	struct fuse_in_header head;
+	size_t rest = len - RELAY_WRITE_HEAD;
+
+	if (len < RELAY_WRITE_HEAD || rest < PENDING_LARGE_FROM)
+		return false;
+	memcpy(&head, bytes, sizeof(head));
+	if (head.opcode != FUSE_WRITE) {
+		memcpy(bytes + RELAY_WRITE_HEAD,
+		       pending_reserve(&relay->pending, RELAY_WRITE_HEAD),
+		       rest);
+		return false;
+	}
+	ahead_drop_changed(&relay->ahead, share, bytes, RELAY_WRITE_HEAD);
+	send_write(relay, bytes,
+		   pending_add_reserved(&relay->pending, share, bytes,
+					RELAY_WRITE_HEAD, len));
+	/* The host can work on it beside the next. */
+	relay_send(relay);
+	return true;
 }
 
 void relay_fuse_pull(struct relay *relay, unsigned share)
@@ -270,7 +345,7 @@ void relay_fuse_pull(struct relay *relay, unsigned share)
 		if (!room)
 			return;
 		room += RECORD_HEADER_BYTES;
-		n = read(from->fd, room, RECORD_PAYLOAD_MAX);
+		n = read_request(relay, from->fd, room);
 		if (n < 0 && (errno == ENOENT || errno == EINTR))
 			continue; /* was taken back meanwhile */
 		if (n < 0 && errno == ENODEV)
@@ -279,6 +354,8 @@ void relay_fuse_pull(struct relay *relay, unsigned share)
 			from->readable = false;
 			return;
 		}
+		if (take_large_write(relay, share, room, (size_t)n))
+			continue;
 		if (take_request(relay, share, room, (size_t)n))
 			stream_out_commit(out, RECORD_FUSE, share, (size_t)n);
 		if (out->end - out->start >= SEND_BYTES)
@@ -360,6 +437,7 @@ bool relay_fuse_reply(struct relay *relay, unsigned share, const uint8_t *bytes,
 	pending = pending_find(&relay->pending, share, head.unique);
 	if (!pending)
 		return true;
+	relay_bulk_answered(relay, pending);
 	if (pending->answered)
 		writes_answered(&relay->writes, share, pending->node,
 				error_of_write(pending, &head, bytes));

@@ -3,6 +3,7 @@
  * relay_internal.h - what the parts of the relay share
  *
  * relay.c         the loop, the port, PID 1
+ * relay_bulk.c    what does not pass through the port
  * relay_fuse.c    requests of the kernel, answers of the server
  * relay_mount.c   what is mounted next
  * relay_child.c   mounts it, as a process of its own
@@ -11,6 +12,7 @@
  */
 #pragma once
 
+#include <linux/fuse.h>
 #include <pthread.h>
 
 #include "base/list.h"
@@ -20,6 +22,7 @@
 #include "guest/relay_pending.h"
 #include "guest/relay_welcome.h"
 #include "guest/relay_writes.h"
+#include "proto/bulk.h"
 
 enum relay_share_state {
 	RELAY_SHARE_NONE,     /* nothing is offered under this number */
@@ -50,6 +53,14 @@ struct relay_notifier {
 	bool stale;      /* the thread's own: see drop_stale() */
 };
 
+struct relay_bulk {
+	const uint8_t *to_guest; /* these are NULL where there is none */
+	uint8_t *from_guest;
+	uint8_t *answer; /* owned: where the kernel can take it from */
+	struct bulk out; /* of from_guest */
+	uint32_t read_pieces, read_bytes; /* that the host was not told of */
+};
+
 struct relay {
 	int port_fd, control_fd, epoll_fd, null_fd;
 	struct relay_shared *shared;
@@ -58,6 +69,7 @@ struct relay {
 	bool preparing; /* for a snapshot: PID 1 waits until none is pending */
 	struct writes writes;
 	struct ahead_table ahead;
+	struct relay_bulk bulk;
 	struct relay_share shares[WELCOME_SHARES_MAX];
 	unsigned count;
 	struct relay_notifier notifier;
@@ -72,6 +84,7 @@ struct relay {
 	bool connected;           /* HELLO was sent: requests may follow */
 	bool welcomed;            /* WELCOME came and was not reported yet */
 	bool waits_for_port;      /* EPOLLOUT is asked for */
+	bool urgent;              /* somebody waits for what is to be sent */
 	bool again;
 	bool finishing;
 };
@@ -88,6 +101,27 @@ enum {
 int relay_watch(struct relay *relay, int fd, unsigned number, uint32_t events);
 /* Writes what waits for the port. */
 void relay_send(struct relay *relay);
+
+/* What stays in the record of a write whose data does not. */
+#define RELAY_WRITE_HEAD \
+	(sizeof(struct fuse_in_header) + sizeof(struct fuse_write_in))
+
+/* relay_bulk.c */
+typedef bool relay_record_fn(struct relay *relay, const struct record *record,
+			     const uint8_t *payload);
+void relay_bulk_init(struct relay *relay);
+/* Nothing is under way with a new server. */
+void relay_bulk_reset(struct relay *relay);
+uint32_t relay_bulk_features(const struct relay *relay);
+/* RECORD_BULK; false when there is something else than records. */
+bool relay_bulk_receive(struct relay *relay, const uint8_t *bytes, size_t len,
+			relay_record_fn *on_record);
+/* Tells the host what was read, if it is time. */
+void relay_bulk_tell(struct relay *relay);
+/* A record in room, the data beside it if it is large; false: no room there. */
+bool relay_bulk_send(struct relay *relay, struct pending *pending,
+		     uint8_t *room);
+void relay_bulk_answered(struct relay *relay, const struct pending *pending);
 
 /* relay_fuse.c */
 void relay_fuse_init(struct relay *relay);

@@ -18,7 +18,6 @@ static const struct {
 	[PENDING_SMALL] = { 512, PENDING_MAX },
 	[PENDING_LARGE] = { RECORD_PAYLOAD_MAX, 8 },
 };
-#define LARGE_FROM (64U << 10)
 
 void pending_init(struct pending_table *table)
 {
@@ -30,6 +29,8 @@ void pending_release(struct pending_table *table)
 {
 	LIST_FOR_EACH(node, &table->order)
 		pending_remove(table, LIST_ENTRY(node, struct pending, order));
+	free(table->reserve);
+	table->reserve = NULL;
 	for (unsigned i = 0; i < PENDING_OTHER; i++) {
 		while (table->spare[i]) {
 			struct pending *next = table->spare[i]->next;
@@ -58,7 +59,7 @@ static enum pending_class class_of(size_t len)
 {
 	if (len <= classes[PENDING_SMALL].bytes)
 		return PENDING_SMALL;
-	return len >= LARGE_FROM && len <= classes[PENDING_LARGE].bytes
+	return len >= PENDING_LARGE_FROM && len <= classes[PENDING_LARGE].bytes
 		       ? PENDING_LARGE
 		       : PENDING_OTHER;
 }
@@ -92,20 +93,19 @@ static void give_back(struct pending_table *table, struct pending *pending)
 	table->spare_count[class]++;
 }
 
-struct pending *pending_add(struct pending_table *table, unsigned share,
-			    const void *bytes, size_t len)
+static struct pending *insert(struct pending_table *table, unsigned share,
+			      struct pending *pending, size_t len)
 {
-	struct pending **bucket, *pending = allocate(table, len);
+	struct pending **bucket;
 	struct fuse_in_header head;
 
-	memcpy(&head, bytes, sizeof(head));
+	memcpy(&head, pending->bytes, sizeof(head));
 	pending->unique = head.unique;
 	pending->node = head.nodeid;
 	pending->opcode = head.opcode;
 	pending->share = (uint8_t)share;
-	pending->answered = false;
+	pending->answered = pending->sent = pending->in_bulk = false;
 	pending->len = (uint32_t)len;
-	memcpy(pending->bytes, bytes, len);
 	bucket = bucket_of(table, share, head.unique);
 	pending->next = *bucket;
 	*bucket = pending;
@@ -116,6 +116,33 @@ struct pending *pending_add(struct pending_table *table, unsigned share,
 		table->write_bytes += len;
 	}
 	return pending;
+}
+
+struct pending *pending_add(struct pending_table *table, unsigned share,
+			    const void *bytes, size_t len)
+{
+	struct pending *pending = allocate(table, len);
+
+	memcpy(pending->bytes, bytes, len);
+	return insert(table, share, pending, len);
+}
+
+uint8_t *pending_reserve(struct pending_table *table, size_t head_len)
+{
+	if (!table->reserve)
+		table->reserve = allocate(table, classes[PENDING_LARGE].bytes);
+	return table->reserve->bytes + head_len;
+}
+
+struct pending *pending_add_reserved(struct pending_table *table,
+				     unsigned share, const void *head,
+				     size_t head_len, size_t len)
+{
+	struct pending *pending = table->reserve;
+
+	table->reserve = NULL;
+	memcpy(pending->bytes, head, head_len);
+	return insert(table, share, pending, len);
 }
 
 struct pending *pending_find(struct pending_table *table, unsigned share,
@@ -163,6 +190,11 @@ void pending_rewind(struct pending_table *table)
 		list_empty(&table->order)
 			? NULL
 			: LIST_ENTRY(table->order.next, struct pending, order);
+}
+
+void pending_delay(struct pending_table *table, struct pending *pending)
+{
+	table->resend = pending;
 }
 
 struct pending *pending_next(struct pending_table *table)

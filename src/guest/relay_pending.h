@@ -17,6 +17,8 @@
 /* Beyond any of these nothing more is taken from the kernel. */
 #define PENDING_MAX 4096
 #define PENDING_WRITES_MAX 1024
+/* Longer ones have the room of the longest: only they can be reserved. */
+#define PENDING_LARGE_FROM (64U << 10)
 #define PENDING_WRITE_BYTES_MAX (32U << 20)
 
 struct pending {
@@ -27,6 +29,9 @@ struct pending {
 	uint32_t len;
 	uint8_t share;
 	bool answered; /* a write that its kernel takes for done */
+	bool sent;     /* to some server */
+	bool in_bulk;  /* its data lies there: relay_bulk.c */
+	uint32_t bulk_start;
 	uint8_t bytes[];
 };
 
@@ -44,7 +49,8 @@ struct pending_table {
 	struct pending *buckets[PENDING_BUCKETS];
 	struct pending *spare[PENDING_OTHER];
 	unsigned spare_count[PENDING_OTHER];
-	struct pending *resend; /* next to be sent again; NULL: none */
+	struct pending *reserve; /* of PENDING_LARGE; NULL: none yet */
+	struct pending *resend;  /* next to be sent again; NULL: none */
 	unsigned count, writes;
 	size_t write_bytes;
 };
@@ -55,6 +61,15 @@ bool pending_has_room(const struct pending_table *table);
 /* Copies a request, which begins with a struct fuse_in_header. */
 struct pending *pending_add(struct pending_table *table, unsigned share,
 			    const void *bytes, size_t len);
+/*
+ * Where to read the part of a request behind its first head_len bytes to; and
+ * the request that was read there, with those bytes, without a copy of the
+ * rest.
+ */
+uint8_t *pending_reserve(struct pending_table *table, size_t head_len);
+struct pending *pending_add_reserved(struct pending_table *table,
+				     unsigned share, const void *head,
+				     size_t head_len, size_t len);
 /* NULL when there is none. */
 struct pending *pending_find(struct pending_table *table, unsigned share,
 			     uint64_t unique);
@@ -63,3 +78,5 @@ void pending_remove(struct pending_table *table, struct pending *pending);
 /* A new server knows none of them: pending_next() gives each, oldest first. */
 void pending_rewind(struct pending_table *table);
 struct pending *pending_next(struct pending_table *table);
+/* The newest one was not sent: pending_next() gives it. */
+void pending_delay(struct pending_table *table, struct pending *pending);

@@ -23,11 +23,20 @@
 enum {
 	FILES_FD_MEMORY = KEEPER_FD_EXTRA,
 	FILES_FD_STATE,
+	FILES_FD_TO_GUEST,
+	FILES_FD_FROM_GUEST,
 };
 
 static struct keeper_files *of(struct keeper *keeper)
 {
 	return CONTAINER_OF(keeper, struct keeper_files, keeper);
+}
+
+/* Without it everything goes through the port. */
+static bool has_memory(const struct keeper_files *files)
+{
+	return fcntl(files->to_guest, F_GETFD) >= 0 &&
+	       fcntl(files->from_guest, F_GETFD) >= 0;
 }
 
 static json_t *message(struct keeper *keeper)
@@ -37,6 +46,12 @@ static json_t *message(struct keeper *keeper)
 	json_object_set_new(json, "memory", json_integer(FILES_FD_MEMORY));
 	json_object_set_new(json, "control", json_integer(KEEPER_FD_CONTROL));
 	json_object_set_new(json, "state", json_integer(FILES_FD_STATE));
+	if (has_memory(of(keeper))) {
+		json_object_set_new(json, "to_guest",
+				    json_integer(FILES_FD_TO_GUEST));
+		json_object_set_new(json, "from_guest",
+				    json_integer(FILES_FD_FROM_GUEST));
+	}
 	return json;
 }
 
@@ -105,7 +120,15 @@ static int open_extra(struct keeper *keeper, int extra[KEEPER_EXTRA],
 	if (extra[0] < 0)
 		return error_set(err, errno, "memory file");
 	extra[1] = state_folder(keeper, err);
-	return extra[1] < 0 ? -1 : 0;
+	if (extra[1] < 0)
+		return -1;
+	if (!has_memory(of(keeper)))
+		return 0;
+	extra[2] = fcntl(of(keeper)->to_guest, F_DUPFD_CLOEXEC, 0);
+	extra[3] = fcntl(of(keeper)->from_guest, F_DUPFD_CLOEXEC, 0);
+	if (extra[2] < 0 || extra[3] < 0)
+		return error_set(err, errno, "memory of the port");
+	return 0;
 }
 
 static void on_line(void *ctx, const char *line)
@@ -158,7 +181,9 @@ static const struct keeper_row row = {
 int keeper_files_init(struct keeper_files *files, struct loop *loop, int port,
 		      int folder, const char *marker, struct error *err)
 {
-	*files = (struct keeper_files){ .memory = -1 };
+	*files = (struct keeper_files){ .memory = -1,
+					.to_guest = -1,
+					.from_guest = -1 };
 	files->memory = memfd_create("nodes", MFD_CLOEXEC);
 	if (files->memory < 0)
 		return error_set(err, errno, "memory file");

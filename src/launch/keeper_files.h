@@ -17,6 +17,8 @@ struct keeper_files {
 	/* why is NULL when the mark was set; ctx is the keeper's. */
 	void (*on_mark)(void *ctx, const char *why);
 
+	int to_guest, from_guest; /* borrowed: memory of bulk.h; -1: none */
+
 	/* private */
 	int memory;           /* owned: the nodes */
 	uint64_t initialised; /* bit n: the guest has mounted share n */

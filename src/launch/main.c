@@ -52,6 +52,8 @@ enum {
 	MESSAGE_FD,
 	NET_PORT_FD,
 	SLOTS_FD,
+	TO_GUEST_FD,
+	FROM_GUEST_FD,
 	MESSAGE_BYTES_MAX = 4 << 20,
 	LOG_BYTES_MAX = 4 << 20,
 	LAST_WORDS_MS = 600, /* for bawn-files to take in what QEMU wrote */
@@ -63,10 +65,11 @@ struct launch {
 	struct loop *loop;
 	char *name, *path, *marker;
 	bool remove_at_end;
-	json_t *files, *net; /* until the keepers have them */
-	unsigned uid;        /* of the sandbox, when we are root; else 0 */
-	int folder;          /* the sandbox's */
-	int lock;            /* one launcher at a time */
+	json_t *files, *net;      /* until the keepers have them */
+	unsigned uid;             /* of the sandbox, when we are root; else 0 */
+	int folder;               /* the sandbox's */
+	int lock;                 /* one launcher at a time */
+	int to_guest, from_guest; /* memory of bulk.h; -1: none was given */
 	struct source channel;
 	struct keeper_lines lines;
 	struct timer last_words;
@@ -343,6 +346,8 @@ static int open_keepers(struct launch *launch, struct error *err)
 	net->on_keys = on_keys;
 	net->on_traffic = on_traffic;
 	files->on_mark = on_mark;
+	files->to_guest = launch->to_guest;
+	files->from_guest = launch->from_guest;
 	files->keeper.ops = net->keeper.ops = &keeper_ops;
 	files->keeper.ctx = net->keeper.ctx = launch;
 	return 0;
@@ -412,6 +417,11 @@ static int run(struct launch *launch, struct error *err)
 	return loop_run(launch->loop, err);
 }
 
+static int existing(int fd)
+{
+	return fcntl(fd, F_GETFD) < 0 ? -1 : fd;
+}
+
 int main(void)
 {
 	static struct launch launch = { .folder = -1, .lock = -1 };
@@ -422,7 +432,10 @@ int main(void)
 	umask(077);
 	/* Keys of a session pass through here. */
 	secret_store_wipe_json();
-	for (int fd = CHANNEL_FD; fd <= SLOTS_FD; fd++)
+	/* Before anything else can have these numbers. */
+	launch.to_guest = existing(TO_GUEST_FD);
+	launch.from_guest = existing(FROM_GUEST_FD);
+	for (int fd = CHANNEL_FD; fd <= FROM_GUEST_FD; fd++)
 		fcntl(fd, F_SETFD, FD_CLOEXEC);
 	if (chdir("/") < 0)
 		log_debug("/: %s", strerror(errno));

@@ -4,6 +4,7 @@
  */
 #include "proto/record.h"
 
+#include "proto/bulk.h"
 #include "proto/cursor.h"
 
 int record_decode(const void *bytes, struct record *record)
@@ -36,6 +37,7 @@ int record_hello_decode(const void *bytes, size_t len,
 	hello->version = cursor_u32(&c);
 	hello->notifier = cursor_u32(&c);
 	hello->initialised = cursor_u64(&c);
+	hello->features = cursor_u32(&c);
 	return cursor_done(&c) ? 0 : -1;
 }
 
@@ -45,4 +47,37 @@ int record_done_decode(const void *bytes, size_t len, uint32_t *number)
 
 	*number = cursor_u32(&c);
 	return cursor_done(&c) ? 0 : -1;
+}
+
+static int decode_piece(struct cursor *c, struct record_piece *piece)
+{
+	piece->start = cursor_u32(c);
+	piece->len = cursor_u32(c);
+	return !c->bad && piece->len && bulk_inside(piece->start, piece->len)
+		       ? 0
+		       : -1;
+}
+
+int record_piece_decode(const void *bytes, size_t len,
+			struct record_piece *piece)
+{
+	struct cursor c = cursor_over(bytes, len);
+
+	return decode_piece(&c, piece) == 0 && cursor_done(&c) ? 0 : -1;
+}
+
+int record_write_decode(const void *bytes, size_t len,
+			struct record_piece *piece)
+{
+	struct cursor c = cursor_over(bytes, len);
+
+	return decode_piece(&c, piece);
+}
+
+int record_read_decode(const void *bytes, size_t len, uint32_t *count)
+{
+	struct cursor c = cursor_over(bytes, len);
+
+	*count = cursor_u32(&c);
+	return cursor_done(&c) && *count ? 0 : -1;
 }

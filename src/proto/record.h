@@ -12,8 +12,10 @@
 #define RECORD_HEADER_BYTES 8
 #define RECORD_PAYLOAD_MAX ((1U << 20) + 4096)
 #define RECORD_MARKER_BYTES 32
-#define RECORD_VERSION 2
-#define RECORD_HELLO_BYTES 16
+#define RECORD_VERSION 3
+#define RECORD_HELLO_BYTES 20
+#define RECORD_BULK_BYTES 8
+#define RECORD_READ_BYTES 4
 
 enum record_type {
 	RECORD_HELLO = 1,   /* guest: version, which shares are initialised */
@@ -22,8 +24,15 @@ enum record_type {
 	RECORD_DROP = 4,    /* host: drop every cache of this share */
 	RECORD_TICKET = 5,  /* host: do it again; guest: done up to here */
 	RECORD_AHEAD = 6,   /* host: an answer before its request */
+	RECORD_BULK = 7,    /* host: records lie there; guest: so many read */
+	RECORD_WRITE = 8,   /* guest: a FUSE message, but its data lies there */
 
 	RECORD_TYPES,
+};
+
+enum record_feature {
+	RECORD_READS_BULK = 1 << 0,  /* the relay reads what lies in memory */
+	RECORD_WRITES_BULK = 1 << 1, /* it puts data of WRITE there */
 };
 
 enum record_share_flag {
@@ -59,6 +68,7 @@ struct record_hello {
 	uint32_t version;
 	uint32_t notifier;    /* thread number of the notifier; 0: none */
 	uint64_t initialised; /* bit n: share n answered INIT already */
+	uint32_t features;    /* enum record_feature */
 };
 
 /* bytes: RECORD_HEADER_BYTES of them. -1 when it breaks the protocol. */
@@ -68,3 +78,17 @@ void record_encode(const struct record *record, void *bytes);
 int record_hello_decode(const void *bytes, size_t len,
 			struct record_hello *hello);
 int record_done_decode(const void *bytes, size_t len, uint32_t *number);
+
+/* A piece of the memory of bulk.h; that it is inside was checked. */
+struct record_piece {
+	uint32_t start, len;
+};
+
+/* RECORD_BULK of the host. -1 as above; this and the next two. */
+int record_piece_decode(const void *bytes, size_t len,
+			struct record_piece *piece);
+/* RECORD_BULK of the guest: not 0. */
+int record_read_decode(const void *bytes, size_t len, uint32_t *count);
+/* RECORD_WRITE: behind the piece comes the message without its data. */
+int record_write_decode(const void *bytes, size_t len,
+			struct record_piece *piece);

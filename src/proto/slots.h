@@ -14,6 +14,7 @@
 
 #define SLOT_BYTES (64u * 1024)
 #define SLOT_COUNT 64
+#define SLOTS_DEVICE 6u                       /* on the guest's PCI bus */
 #define SLOTS_BYTES (SLOT_COUNT * SLOT_BYTES) /* a PCI resource: 2^n */
 #define SLOTS_ALL UINT64_MAX                  /* a set: bit n is slot n */
 

@@ -266,6 +266,8 @@ int files_open(const struct start_spec *spec, struct files *files,
 			  .files_port = -1,
 			  .net_port = -1,
 			  .slots = -1,
+			  .to_guest = -1,
+			  .from_guest = -1,
 			  .spool = -1 },
 	};
 	for (unsigned i = 0; i < START_DISKS_MAX; i++)

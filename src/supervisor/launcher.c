@@ -20,6 +20,7 @@
 #include "base/own.h"
 #include "base/text.h"
 #include "ipc/start_spec.h"
+#include "proto/bulk.h"
 #include "proto/slots.h"
 #include "state/paths.h"
 
@@ -29,6 +30,8 @@ enum {
 	LAUNCH_FD_MESSAGE,
 	LAUNCH_FD_NET_PORT,
 	LAUNCH_FD_SLOTS,
+	LAUNCH_FD_TO_GUEST,
+	LAUNCH_FD_FROM_GUEST,
 };
 
 static void on_event(struct source *source, uint32_t events);
@@ -45,15 +48,14 @@ static int pair(int *one, int *other, struct error *err)
 }
 
 /* Sealed: whoever has it cannot shorten it under the others. */
-static int make_slots(struct error *err)
+static int make_memory(const char *name, off_t size, struct error *err)
 {
-	AUTO_CLOSE int fd =
-		memfd_create("slots", MFD_CLOEXEC | MFD_ALLOW_SEALING);
+	AUTO_CLOSE int fd = memfd_create(name, MFD_CLOEXEC | MFD_ALLOW_SEALING);
 
-	if (fd < 0 || ftruncate(fd, SLOTS_BYTES) < 0 ||
+	if (fd < 0 || ftruncate(fd, size) < 0 ||
 	    fcntl(fd, F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL) <
 		    0)
-		return error_set(err, errno, "slots");
+		return error_set(err, errno, "%s", name);
 	return TAKE_FD(fd);
 }
 
@@ -64,7 +66,28 @@ static int open_for_reading(int memory, struct error *err)
 
 	text_format(path, sizeof(path), "/proc/self/fd/%d", memory);
 	fd = open(path, O_RDONLY | O_CLOEXEC);
-	return fd < 0 ? error_set(err, errno, "slots") : fd;
+	return fd < 0 ? error_set(err, errno, "%s", path) : fd;
+}
+
+/*
+ * Each has one writer. Which that is, the descriptors decide: QEMU, and so its
+ * guest, gets the one of what the host writes for reading alone.
+ */
+static int make_memories(struct launcher *launcher, struct error *err)
+{
+	launcher->slots = make_memory("slots", SLOTS_BYTES, err);
+	launcher->to_guest = make_memory("to-guest", BULK_BYTES, err);
+	launcher->qemu_from_guest = make_memory("from-guest", BULK_BYTES, err);
+	if (launcher->slots < 0 || launcher->to_guest < 0 ||
+	    launcher->qemu_from_guest < 0)
+		return -1;
+	launcher->qemu_slots = open_for_reading(launcher->slots, err);
+	launcher->qemu_to_guest = open_for_reading(launcher->to_guest, err);
+	launcher->from_guest = open_for_reading(launcher->qemu_from_guest, err);
+	return launcher->qemu_slots < 0 || launcher->qemu_to_guest < 0 ||
+			       launcher->from_guest < 0
+		       ? -1
+		       : 0;
 }
 
 static char *message_text(const struct start_spec *spec)
@@ -110,7 +133,10 @@ static int spawn(struct launcher *launcher, const struct start_spec *spec,
 				  { ports[LAUNCHER_FILES], LAUNCH_FD_PORT },
 				  { message, LAUNCH_FD_MESSAGE },
 				  { ports[LAUNCHER_NET], LAUNCH_FD_NET_PORT },
-				  { launcher->slots, LAUNCH_FD_SLOTS } };
+				  { launcher->slots, LAUNCH_FD_SLOTS },
+				  { launcher->to_guest, LAUNCH_FD_TO_GUEST },
+				  { launcher->from_guest,
+				    LAUNCH_FD_FROM_GUEST } };
 	struct child_spec child_spec = { .path = path,
 					 .argv = argv,
 					 .fds = fds,
@@ -141,18 +167,29 @@ static void close_all(int fds[LAUNCHER_PORTS])
 		close_one(&fds[i]);
 }
 
+static void close_memories(struct launcher *launcher)
+{
+	close_one(&launcher->slots);
+	close_one(&launcher->qemu_slots);
+	close_one(&launcher->to_guest);
+	close_one(&launcher->qemu_to_guest);
+	close_one(&launcher->from_guest);
+	close_one(&launcher->qemu_from_guest);
+}
+
 int launcher_open(struct launcher *launcher, const struct start_spec *spec,
 		  int log_fd, struct error *err)
 {
 	*launcher = (struct launcher){ .channel = -1,
 				       .ports = { -1, -1 },
 				       .qemu_ports = { -1, -1 },
-				       .slots = make_slots(err),
-				       .qemu_slots = -1 };
-	if (launcher->slots < 0)
-		return -1;
-	launcher->qemu_slots = open_for_reading(launcher->slots, err);
-	if (launcher->qemu_slots < 0)
+				       .slots = -1,
+				       .qemu_slots = -1,
+				       .to_guest = -1,
+				       .from_guest = -1,
+				       .qemu_to_guest = -1,
+				       .qemu_from_guest = -1 };
+	if (make_memories(launcher, err) < 0)
 		return -1;
 	for (int i = 0; i < LAUNCHER_PORTS; i++) {
 		if (pair(&launcher->ports[i], &launcher->qemu_ports[i], err) <
@@ -171,8 +208,7 @@ void launcher_ports_passed(struct launcher *launcher)
 {
 	/* With a copy here nobody would see QEMU's end. */
 	close_all(launcher->qemu_ports);
-	close_one(&launcher->slots);
-	close_one(&launcher->qemu_slots);
+	close_memories(launcher);
 }
 
 static void take_line(struct launcher *launcher, const char *line, size_t len)
@@ -273,6 +309,5 @@ void launcher_close(struct launcher *launcher)
 	close_one(&launcher->channel);
 	close_all(launcher->ports);
 	close_all(launcher->qemu_ports);
-	close_one(&launcher->slots);
-	close_one(&launcher->qemu_slots);
+	close_memories(launcher);
 }

@@ -35,8 +35,10 @@ struct launcher {
 	int ports[LAUNCHER_PORTS]; /* owned: the host's ends, MAKE_WARM only */
 	int qemu_ports[LAUNCHER_PORTS]; /* owned: until QEMU has them; or -1 */
 	/* Owned, until others have them: memory that bawn-net writes and QEMU's
-	 * guest reads. */
+	 * guest reads; the same for bawn-files; and what that reads itself. */
 	int slots, qemu_slots;
+	int to_guest, qemu_to_guest;
+	int from_guest, qemu_from_guest;
 
 	/* private */
 	struct source source;

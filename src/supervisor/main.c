@@ -229,6 +229,8 @@ int main(void)
 	files.qemu.files_port = sandbox.launcher.qemu_ports[LAUNCHER_FILES];
 	files.qemu.net_port = sandbox.launcher.qemu_ports[LAUNCHER_NET];
 	files.qemu.slots = sandbox.launcher.qemu_slots;
+	files.qemu.to_guest = sandbox.launcher.qemu_to_guest;
+	files.qemu.from_guest = sandbox.launcher.qemu_from_guest;
 	phases_end(&sandbox.phases, "open");
 
 	if (confine_and_spawn(&sandbox, &err) < 0 ||

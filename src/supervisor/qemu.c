@@ -67,6 +67,8 @@ static void shim_files(const struct qemu_files *files, char *text, size_t size)
 	} table[] = {
 		{ "ram", files->ram, QEMU_FD_RAM },
 		{ "slots", files->slots, QEMU_FD_SLOTS },
+		{ "to-guest", files->to_guest, QEMU_FD_TO_GUEST },
+		{ "from-guest", files->from_guest, QEMU_FD_FROM_GUEST },
 		{ "kernel", files->kernel, QEMU_FD_KERNEL },
 		{ "initrd", files->initramfs, QEMU_FD_INITRD },
 		{ "kvm", files->kvm, QEMU_FD_KVM },
@@ -93,6 +95,8 @@ static void pass_files(struct fd_list *fds, const struct start_spec *spec,
 	pass(fds, files->files_port, QEMU_FD_FILES);
 	pass(fds, files->net_port, QEMU_FD_NET);
 	pass(fds, files->slots, QEMU_FD_SLOTS);
+	pass(fds, files->to_guest, QEMU_FD_TO_GUEST);
+	pass(fds, files->from_guest, QEMU_FD_FROM_GUEST);
 	/* What is being made is handed over later, through the monitor. */
 	if (spec->goal == START_RESTORE)
 		pass(fds, files->device_state, QEMU_FD_STATE);
@@ -107,7 +111,7 @@ int qemu_spawn(struct qemu *qemu, const struct start_spec *spec,
 	AUTO_CLOSE int monitor = -1, control = -1, console = -1, errors = -1;
 	struct fd_list fds = { .count = 0 };
 	struct qemu_profile_args args = { 0 };
-	char shim[128];
+	char shim[192];
 	char **argv;
 	int result;
 

@@ -22,11 +22,13 @@ struct error;
 /* Numbers in the child. */
 enum qemu_fd {
 	QEMU_FD_MONITOR = 10,
-	QEMU_FD_CONTROL, /* guest port bawn.control */
-	QEMU_FD_CONSOLE, /* serial console */
-	QEMU_FD_FILES,   /* guest port bawn.files */
-	QEMU_FD_NET,     /* guest port bawn.net */
-	QEMU_FD_SLOTS,   /* memory of slots.h */
+	QEMU_FD_CONTROL,  /* guest port bawn.control */
+	QEMU_FD_CONSOLE,  /* serial console */
+	QEMU_FD_FILES,    /* guest port bawn.files */
+	QEMU_FD_NET,      /* guest port bawn.net */
+	QEMU_FD_SLOTS,    /* memory of slots.h */
+	QEMU_FD_TO_GUEST, /* memory of bulk.h */
+	QEMU_FD_FROM_GUEST,
 	QEMU_FD_RAM,
 	QEMU_FD_STATE, /* device state to load */
 	QEMU_FD_KERNEL,
@@ -52,6 +54,8 @@ struct qemu_files {
 	/* QEMU's ends of the guest ports bawn.files and bawn.net */
 	int files_port, net_port;
 	int slots; /* memory that bawn-net writes */
+	/* memory that bawn-files writes, and that it reads */
+	int to_guest, from_guest;
 	int disks[START_DISKS_MAX];
 	int spool;
 };

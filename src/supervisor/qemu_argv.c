@@ -10,6 +10,7 @@
 
 #include "base/mem.h"
 #include "base/own.h"
+#include "proto/bulk.h"
 #include "proto/slots.h"
 
 struct args {
@@ -80,6 +81,18 @@ static void add_memory(struct args *args, const struct start_spec *spec)
 	       spec->memory_mib, spec->goal == START_MAKE_WARM ? "on" : "off");
 }
 
+/* No part of a state: who restores one gets new memory. */
+static void add_shared(struct args *args, const char *name, unsigned size,
+		       const char *read_only, unsigned device)
+{
+	option(args, "-object",
+	       "memory-backend-file,id=%s,size=%u,mem-path=/bawn/%s,"
+	       "share=on,readonly=%s,merge=off,dump=off",
+	       name, size, name, read_only);
+	option(args, "-device", "ivshmem-plain,memdev=%s,master=on,addr=%02x.0",
+	       name, device);
+}
+
 static void add_channels(struct args *args)
 {
 	option(args, "-chardev", "socket,id=monitor,fd=%d", QEMU_FD_MONITOR);
@@ -101,13 +114,10 @@ static void add_channels(struct args *args)
 	option(args, "-chardev", "socket,id=gate,fd=%d", QEMU_FD_NET);
 	option(args, "-device",
 	       "virtserialport,bus=ports.0,nr=3,chardev=gate,name=bawn.net");
-	/* No part of a state: who restores one gets new memory. */
-	option(args, "-object",
-	       "memory-backend-file,id=slots,size=%u,mem-path=/bawn/slots,"
-	       "share=on,readonly=on,merge=off,dump=off",
-	       SLOTS_BYTES);
-	option(args, "-device",
-	       "ivshmem-plain,memdev=slots,master=on,addr=06.0");
+	add_shared(args, "slots", SLOTS_BYTES, "on", SLOTS_DEVICE);
+	add_shared(args, "to-guest", BULK_BYTES, "on", BULK_TO_GUEST_DEVICE);
+	add_shared(args, "from-guest", BULK_BYTES, "off",
+		   BULK_FROM_GUEST_DEVICE);
 	option(args, "-device", "virtio-rng-pci,addr=04.0");
 }
 

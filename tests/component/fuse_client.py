@@ -7,6 +7,7 @@ kernel never would.
 """
 import errno
 import json
+import mmap
 import os
 import socket
 import struct
@@ -17,7 +18,9 @@ TOP = os.path.realpath(os.path.join(os.path.dirname(__file__), "..", ".."))
 BINARY = os.environ.get("BAWN_FILES",
                         os.path.join(TOP, os.environ.get("BAWN_BUILD", "build"),
                                      "src/files/bawn-files"))
-HELLO, WELCOME, FUSE, DROP, TICKET, AHEAD = 1, 2, 3, 4, 5, 6
+HELLO, WELCOME, FUSE, DROP, TICKET, AHEAD, BULK, WRITE = range(1, 9)
+READS_BULK, WRITES_BULK = 1, 2
+BULK_BYTES = 8 << 20
 OPS = {name: number for number, name in {
     1: "LOOKUP", 2: "FORGET", 3: "GETATTR", 4: "SETATTR", 5: "READLINK", 6: "SYMLINK",
     8: "MKNOD", 9: "MKDIR", 10: "UNLINK", 11: "RMDIR", 12: "RENAME", 13: "LINK", 14: "OPEN",
@@ -73,14 +76,19 @@ FAR = 500
 
 class Files:
     """One bawn-files and the connection to it."""
+    features = 0  # of HELLO
+    gives_back = True  # what was read of the memory
 
     def __init__(self, shares, uid=None, absent=(), marker=None, memory=None,
                  initialised=0, start=True, next_marker=None, control=None, state=None,
-                 notifier=0, **more):
+                 notifier=0, bulk=False, **more):
         ours, theirs = socket.socketpair()
         ours.settimeout(20)
         self.socket, self.unique, self.buffer, self.position = ours, 2, b"", 0
         self.notifier, self.pid = notifier, 0
+        self.features = READS_BULK | WRITES_BULK if bulk else 0
+        self.pieces = []  # (start, length) of each BULK that came
+        memories = self._share_memory() if bulk else ()
         self.notices, self.replies, self.raw = [], {}, []
         self.lock = threading.Lock()
         config = {"shares": shares, "absent": [str(path) for path in absent],
@@ -89,8 +97,13 @@ class Files:
                   "memory": 5 if memory is not None else None,
                   "control": 6 if control is not None else None,
                   "state": 7 if state is not None else None, **more}
+        if bulk:
+            config |= {"to_guest": 8, "from_guest": 9}
         reading, writing = os.pipe()
-        self.process = self._spawn((theirs.fileno(), reading, memory, control, state), uid)
+        self.process = self._spawn((theirs.fileno(), reading, memory, control, state,
+                                    *memories), uid)
+        for fd in memories:
+            os.close(fd)
         theirs.close()
         os.close(reading)
         with os.fdopen(writing, "w") as file:
@@ -123,6 +136,19 @@ class Files:
                                 # The leak check at the end needs calls that seccomp forbids.
                                 env={"ASAN_OPTIONS": "detect_leaks=0"})
 
+    def _share_memory(self):
+        """What bawn-files reads is not its own to write, and the other way round."""
+        fds = []
+        for name, ours in (("to_guest", mmap.PROT_READ),
+                           ("from_guest", mmap.PROT_READ | mmap.PROT_WRITE)):
+            fd = os.memfd_create(name)
+            os.ftruncate(fd, BULK_BYTES)
+            setattr(self, name, mmap.mmap(fd, BULK_BYTES, prot=ours))
+            theirs = os.O_RDWR if name == "to_guest" else os.O_RDONLY
+            fds.append(os.open(f"/proc/self/fd/{fd}", theirs))
+            os.close(fd)
+        return fds
+
     def _expect_marker(self, marker):
         while marker not in self.buffer:
             self.buffer += self.socket.recv(65536)
@@ -136,7 +162,18 @@ class Files:
     def read_record(self):
         head = self._take(8)
         length, kind, index, _ = struct.unpack("<IBBH", head)
-        return kind, index, self._take(length)
+        payload = self._take(length)
+        if kind != BULK:
+            return kind, index, payload
+        start, length = struct.unpack("<II", payload)
+        assert self.features & READS_BULK and 0 < length <= BULK_BYTES - start
+        self.pieces.append((start, length))
+        # In the place of the record; nothing else of it was taken yet.
+        self.buffer = self.to_guest[start:start + length] + self.buffer[self.position:]
+        self.position = 0
+        if self.gives_back:
+            self.send_record(BULK, struct.pack("<I", 1))
+        return self.read_record()
 
     def _take(self, length):
         """The next bytes; what was used is cut off now and then, not each time."""
@@ -150,7 +187,8 @@ class Files:
         return self.buffer[start:self.position]
 
     def hello(self, initialised=0):
-        self.send_record(HELLO, struct.pack("<IIQ", 2, self.notifier, initialised))
+        self.send_record(HELLO, struct.pack("<IIQI", 3, self.notifier, initialised,
+                                            self.features))
         while True:
             kind, _, payload = self.read_record()
             if kind == WELCOME:

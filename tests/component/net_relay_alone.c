@@ -22,20 +22,20 @@
 #include "guest/net_link.h"
 #include "guest/net_relay.h"
 #include "guest/net_rules.h"
-#include "guest/slots_map.h"
+#include "guest/pci_memory.h"
 #include "proto/slots.h"
 
 #define SLOTS_FD 4
 
 /* In the place of a device: descriptor 4, where there is one. */
-const uint8_t *slots_map(void)
+void *pci_memory_map(unsigned device, size_t size, int rights)
 {
-	static const uint8_t *memory;
+	static void *memory;
 	void *mapped;
 
 	if (memory)
 		return memory;
-	mapped = mmap(NULL, SLOTS_BYTES, PROT_READ, MAP_SHARED, SLOTS_FD, 0);
+	mapped = mmap(NULL, size, rights, MAP_SHARED, SLOTS_FD, 0);
 	if (mapped != MAP_FAILED)
 		memory = mapped;
 	return memory;
@@ -103,7 +103,8 @@ int main(void)
 		fprintf(stderr, "%s\n", err.text);
 		return 77;
 	}
-	slots_map(); /* a relay closes what it does not know */
+	/* a relay closes what it does not know */
+	pci_memory_map(SLOTS_DEVICE, SLOTS_BYTES, PROT_READ);
 	while (serve(start(&relay), relay.shared))
 		;
 	return 0;

@@ -16,6 +16,7 @@ from fuse_client import BINARY, TOP, share
 
 RELAY = os.path.join(TOP, os.environ.get("BAWN_BUILD", "build"), "tests/component/relay_alone")
 MARKER, TAKEN, READY, FINISH = 1, 2, 3, 4
+BULK_BYTES = 8 << 20
 MESSAGE = struct.Struct("<I256s")
 HOLDER = ("mount -t tmpfs tmpfs /run && mount -t tmpfs tmpfs /var/lib && echo ready && "
           "exec sleep infinity")
@@ -38,12 +39,15 @@ def spawn(argv, fds, **more):
 
 
 class Machine:
-    def __init__(self, shares, log):
+    def __init__(self, shares, log, bulk=True):
         self.shares, self.log = shares, open(log, "ab")  # pylint: disable=R1732
         self.ours, self.theirs = socket.socketpair()
         self.theirs.setblocking(False)
         self.control = self.files = self.relay = None
         self.memory = os.memfd_create("nodes")
+        self.bulk = [os.memfd_create(name) for name in ("to-guest", "from-guest")] if bulk else []
+        for memory in self.bulk:
+            os.ftruncate(memory, BULK_BYTES)
         self.shared = os.memfd_create("relay")
         self.marker, self.next = None, os.urandom(32).hex()
         self.holder = subprocess.Popen(["unshare", "-m", "sh", "-c", HOLDER],
@@ -55,8 +59,10 @@ class Machine:
         config = {"shares": self.shares, "absent": [], "guest_uid": 1000, "guest_gid": 1000,
                   "guard": None, "undo": False, "marker": self.marker,
                   "next_marker": self.next, "memory": 5, "control": None, "state": None}
+        if self.bulk:
+            config |= {"to_guest": 6, "from_guest": 7}
         reading, writing = os.pipe()
-        self.files = spawn([BINARY], (self.ours.fileno(), reading, self.memory),
+        self.files = spawn([BINARY], (self.ours.fileno(), reading, self.memory, *self.bulk),
                            stderr=self.log)
         os.close(reading)
         with os.fdopen(writing, "w") as file:
@@ -70,7 +76,7 @@ class Machine:
         self.control.settimeout(20)
         self.relay = spawn(["nsenter", "-t", str(self.holder.pid), "-m", RELAY,
                             "again" if again else "new"],
-                           (self.theirs.fileno(), theirs.fileno(), self.shared),
+                           (self.theirs.fileno(), theirs.fileno(), self.shared, *self.bulk),
                            stderr=self.log)
         theirs.close()
 
@@ -113,13 +119,14 @@ class Machine:
         self.holder.stdout.close()
         for item in (self.ours, self.theirs, self.control, self.log):
             item.close()
-        os.close(self.memory)
+        for memory in [self.memory, *self.bulk]:
+            os.close(memory)
         os.close(self.shared)
         return code or ended
 
 
-def started(shares, log):
-    machine = Machine(shares, log)
+def started(shares, log, bulk=True):
+    machine = Machine(shares, log, bulk)
     machine.start_files()
     machine.start_relay()
     return machine

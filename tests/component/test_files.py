@@ -490,7 +490,7 @@ def test_welcome_names_the_shares_and_the_next_server(place):
     files = place.serve(shares, next_marker=marker.hex(), control=theirs.fileno(), start=False)
     theirs.close()
     files.hello(initialised=1 << 2)
-    assert struct.unpack_from("<II", files.welcome) == (2, 4)
+    assert struct.unpack_from("<II", files.welcome) == (3, 4)
     assert files.welcome[8:40] == marker
     rest, found = files.welcome[40:], []
     while rest:

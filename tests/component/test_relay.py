@@ -27,9 +27,9 @@ def boot(tmp_path):
     host.mkdir()
     os.chown(host, USER, USER)
 
-    def boot(more=(), **options):
+    def boot(more=(), bulk=True, **options):
         shares = [share(host, guest_path=str(tmp_path / "inside"), **options), *more]
-        machine = started(shares, tmp_path / "log")
+        machine = started(shares, tmp_path / "log", bulk)
         machines.append(machine)
         machine.host, machine.tmp = str(host), str(tmp_path)
         return machine
@@ -64,6 +64,34 @@ def test_both_sides_see_the_same(boot):
             if file.read(6) == b"edited":
                 return
     pytest.fail("an edit on the host was not seen")
+
+
+@pytest.mark.parametrize("bulk", [True, False], ids=["memory", "port alone"])
+def test_more_than_the_memory_holds_passes_both_ways(boot, bulk):
+    """Writes that find no room there wait for it; nothing is lost or out of order."""
+    machine = boot(bulk=bulk)
+    machine.wait_ready()
+    data = os.urandom(40 << 20)
+    with open(machine.path("big"), "wb", buffering=0) as file:
+        file.write(data)
+        for at in range(0, len(data), 5 << 20):
+            file.seek(at)
+            file.write(data[at:at + 70000])
+    assert digest(f"{machine.host}/big") == hashlib.sha256(data).hexdigest()
+    with open(f"{machine.host}/other", "wb") as file:
+        file.write(data[::-1])
+    assert digest(machine.path("other")) == hashlib.sha256(data[::-1]).hexdigest()
+
+
+def test_a_small_write_leaves_though_nothing_follows_it(boot):
+    machine = boot()
+    machine.wait_ready()
+    with open(machine.path("log"), "wb", buffering=0) as file:
+        for line in (b"one\n", b"two\n"):
+            file.write(line)
+            deadline = time.monotonic() + 20
+            while not open(f"{machine.host}/log", "rb").read().endswith(line):
+                assert time.monotonic() < deadline, "it waits for another request"
 
 
 def fill(path, count, size=4096):

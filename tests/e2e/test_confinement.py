@@ -79,7 +79,7 @@ def test_qemu_holds_no_writable_descriptor_of_a_shared_file(session, machine):
     """V8: a write to the shared RAM file would change a neighbour."""
     folder = f"/proc/{machine['qemu']}"
     own = session.folder(machine["name"])
-    seen_ram = False
+    seen_ram, memories = False, {}
     for fd in os.listdir(f"{folder}/fd"):
         target = os.readlink(f"{folder}/fd/{fd}")
         if not target.startswith("/") or target.startswith(("/dev/", "/proc/")):
@@ -88,7 +88,12 @@ def test_qemu_holds_no_writable_descriptor_of_a_shared_file(session, machine):
             flags = int(re.search(r"flags:\s*(\d+)", file.read()).group(1), 8)
         writable = flags & os.O_ACCMODE != os.O_RDONLY
         seen_ram |= "/ram" in target
+        if target.startswith("/memfd:"):
+            memories[target.split(":")[1].split()[0]] = writable
+            continue
         assert not writable or target.startswith(own), (target, oct(flags))
+    # Of this sandbox alone; one has the guest as its writer, and bawn-files reads it.
+    assert memories == {"slots": False, "to-guest": False, "from-guest": True}
     maps = open(f"{folder}/maps", encoding="utf-8").read()
     ram = [line for line in maps.splitlines() if line.endswith("/ram")]
     assert ram or seen_ram, "the RAM file is mapped"

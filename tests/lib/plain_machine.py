@@ -70,8 +70,8 @@ def own_arguments(words, files, disk, slots):
         if word == "-object" and "id=slots" in value:
             value = value.replace("/bawn/slots", f"/dev/fd/{slots}")
         elif word == "-object":
-            size = value.split("size=")[1].split(",")[0]
-            value = f"memory-backend-memfd,id=ram,size={size},share=on"
+            name, size = (value.split(f"{key}=")[1].split(",")[0] for key in ("id", "size"))
+            value = f"memory-backend-memfd,id={name},size={size},share=on"
         if word in ("-kernel", "-initrd"):
             value = files[word]
         out += [word] if value is None else [word, value]

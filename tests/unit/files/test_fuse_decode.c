@@ -112,6 +112,33 @@ static void a_write_carries_what_it_claims(void)
 	CHECK(decode(len, &request) == EINVAL);
 }
 
+static void data_of_a_write_may_lie_elsewhere(void)
+{
+	static const uint8_t there[8];
+	struct fuse_write_in in = { .size = 4, .offset = 7 };
+	struct fuse_request request;
+	size_t len = build(FUSE_WRITE, &in, sizeof(in), "four", 4) - 4;
+
+	CHECK(fuse_decode_write(message, len, there, 4, &request) == 0);
+	CHECK(request.opcode == FUSE_WRITE && request.data == there &&
+	      request.data_len == 4 && request.in.write.offset == 7);
+	for (size_t other = 0; other <= sizeof(there); other++) {
+		if (other != 4)
+			CHECK(fuse_decode_write(message, len, there, other,
+						&request) == EBADMSG);
+	}
+	for (size_t cut = 0; cut < len; cut++)
+		CHECK(fuse_decode_write(message, cut, there, 4 + len - cut,
+					&request) == EBADMSG);
+	CHECK(fuse_decode_write(message, len + 4, there, 0, &request) ==
+	      EBADMSG);
+	in.size = 3;
+	build(FUSE_WRITE, &in, sizeof(in), "four", 4);
+	CHECK(fuse_decode_write(message, len, there, 4, &request) == EINVAL);
+	len = build(FUSE_READ, &in, sizeof(in), "four", 4) - 4;
+	CHECK(fuse_decode_write(message, len, there, 4, &request) == EBADMSG);
+}
+
 static void forgets_are_counted(void)
 {
 	struct fuse_batch_forget_in in = { .count = 2 };
@@ -178,6 +205,7 @@ int main(void)
 	RUN(names_are_single_components);
 	RUN(a_symlink_has_a_name_and_any_target);
 	RUN(a_write_carries_what_it_claims);
+	RUN(data_of_a_write_may_lie_elsewhere);
 	RUN(forgets_are_counted);
 	RUN(every_opcode_at_every_truncation);
 	RUN(the_header_says_the_length);

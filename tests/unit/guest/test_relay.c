@@ -202,12 +202,54 @@ static void errors_of_forgotten_nodes_are_forgotten(void)
 	writes_release(&writes);
 }
 
+static void a_large_write_is_kept_where_it_was_read(void)
+{
+	struct fuse_in_header head = { .opcode = FUSE_WRITE,
+				       .unique = 4,
+				       .nodeid = 9 };
+	size_t len = PENDING_LARGE_FROM + sizeof(head);
+	struct pending_table table;
+	struct pending *pending;
+	uint8_t *rest;
+
+	pending_init(&table);
+	rest = pending_reserve(&table, sizeof(head));
+	CHECK(pending_reserve(&table, sizeof(head)) == rest);
+	memset(rest, 7, len - sizeof(head));
+	pending = pending_add_reserved(&table, 2, &head, sizeof(head), len);
+	CHECK(pending_find(&table, 2, 4) == pending && pending->node == 9);
+	CHECK(pending->bytes + sizeof(head) == rest);
+	CHECK(pending->bytes[len - 1] == 7);
+	CHECK(memcmp(pending->bytes, &head, sizeof(head)) == 0);
+	CHECK(table.writes == 1 && table.write_bytes == len);
+	CHECK(pending_reserve(&table, sizeof(head)) != rest);
+	pending_remove(&table, pending);
+	pending_release(&table);
+}
+
+static void what_was_not_sent_is_the_next(void)
+{
+	struct pending_table table;
+	struct pending *late;
+
+	pending_init(&table);
+	add(&table, 0, 2, FUSE_READ, 100);
+	late = add(&table, 0, 4, FUSE_WRITE, 100);
+	CHECK(!late->sent && !late->in_bulk);
+	pending_delay(&table, late);
+	CHECK(table.resend == late);
+	CHECK(pending_next(&table) == late && !table.resend);
+	pending_release(&table);
+}
+
 int main(void)
 {
 	RUN(a_request_is_found_by_its_share_and_number);
 	RUN(requests_are_sent_again_in_their_order);
 	RUN(requests_of_every_size_are_kept_and_used_again);
 	RUN(writes_and_requests_have_a_limit);
+	RUN(a_large_write_is_kept_where_it_was_read);
+	RUN(what_was_not_sent_is_the_next);
 	RUN(a_flush_waits_for_earlier_writes_of_its_node);
 	RUN(an_error_is_told_once_and_the_first_one);
 	RUN(errors_of_forgotten_nodes_are_forgotten);

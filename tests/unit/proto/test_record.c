@@ -5,6 +5,8 @@
 #include "proto/record.h"
 
 #include "lib/tap.h"
+#include "proto/bulk.h"
+#include "proto/cursor.h"
 
 static void a_header_decodes_to_what_was_encoded(void)
 {
@@ -39,12 +41,14 @@ static void unknown_types_and_large_lengths_are_refused(void)
 
 static void a_greeting_has_one_length(void)
 {
-	uint8_t bytes[RECORD_HELLO_BYTES + 1] = { 2, 0, 0, 0, 7, 1, 0, 0, 5 };
+	uint8_t bytes[RECORD_HELLO_BYTES + 1] = { 3, 0, 0, 0, 7,
+						  1, 0, 0, 5, [16] = 3 };
 	struct record_hello hello;
 
 	CHECK(record_hello_decode(bytes, RECORD_HELLO_BYTES, &hello) == 0);
-	CHECK(hello.version == 2 && hello.notifier == 0x107 &&
-	      hello.initialised == 5);
+	CHECK(hello.version == 3 && hello.notifier == 0x107 &&
+	      hello.initialised == 5 &&
+	      hello.features == (RECORD_READS_BULK | RECORD_WRITES_BULK));
 	for (size_t len = 0; len < sizeof(bytes) + 1; len++) {
 		if (len != RECORD_HELLO_BYTES)
 			CHECK(record_hello_decode(bytes,
@@ -63,11 +67,54 @@ static void a_done_ticket_has_a_number(void)
 	CHECK(record_done_decode(bytes, 5, &number) < 0);
 }
 
+static size_t put_piece(uint8_t *bytes, uint32_t start, uint32_t len)
+{
+	struct writer w = writer_over(bytes, RECORD_BULK_BYTES);
+
+	writer_u32(&w, start);
+	writer_u32(&w, len);
+	return writer_len(&w);
+}
+
+static void a_piece_lies_in_the_memory(void)
+{
+	uint8_t bytes[RECORD_BULK_BYTES + 1] = { 0 };
+	struct record_piece piece;
+	size_t len = put_piece(bytes, BULK_BYTES - 5, 5);
+
+	CHECK(record_piece_decode(bytes, len, &piece) == 0);
+	CHECK(piece.start == BULK_BYTES - 5 && piece.len == 5);
+	CHECK(record_piece_decode(bytes, len - 1, &piece) < 0);
+	CHECK(record_piece_decode(bytes, len + 1, &piece) < 0);
+	CHECK(record_write_decode(bytes, len + 1, &piece) == 0);
+	CHECK(record_write_decode(bytes, len - 1, &piece) < 0);
+	put_piece(bytes, BULK_BYTES - 5, 6);
+	CHECK(record_piece_decode(bytes, len, &piece) < 0);
+	CHECK(record_write_decode(bytes, len, &piece) < 0);
+	put_piece(bytes, 0, 0);
+	CHECK(record_piece_decode(bytes, len, &piece) < 0);
+	CHECK(record_write_decode(bytes, len, &piece) < 0);
+}
+
+static void some_pieces_were_read(void)
+{
+	uint8_t bytes[5] = { 7, 1 };
+	uint32_t count;
+
+	CHECK(record_read_decode(bytes, 4, &count) == 0 && count == 263);
+	CHECK(record_read_decode(bytes, 3, &count) < 0);
+	CHECK(record_read_decode(bytes, 5, &count) < 0);
+	CHECK(record_read_decode(bytes + 1, 4, &count) == 0);
+	CHECK(record_read_decode((uint8_t[4]){ 0 }, 4, &count) < 0);
+}
+
 int main(void)
 {
 	RUN(a_header_decodes_to_what_was_encoded);
 	RUN(unknown_types_and_large_lengths_are_refused);
 	RUN(a_greeting_has_one_length);
 	RUN(a_done_ticket_has_a_number);
+	RUN(a_piece_lies_in_the_memory);
+	RUN(some_pieces_were_read);
 	return DONE();
 }

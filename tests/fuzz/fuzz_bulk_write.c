@@ -1,0 +1,38 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * fuzz_bulk_write.c - the data of a write lies in the memory, all of it
+ */
+#include <errno.h>
+
+#include "files/fuse_decode.h"
+#include "lib/fuzz.h"
+#include "proto/bulk.h"
+#include "proto/record.h"
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+	static const uint8_t memory[BULK_BYTES];
+	struct fuse_request request;
+	struct record_piece piece;
+	uint32_t count;
+	int result;
+
+	if (record_read_decode(data, size, &count) == 0)
+		FUZZ_CHECK(count && size == RECORD_READ_BYTES);
+	if (record_piece_decode(data, size, &piece) == 0)
+		FUZZ_CHECK(size == RECORD_BULK_BYTES);
+	if (record_write_decode(data, size, &piece) < 0)
+		return 0;
+	FUZZ_CHECK(piece.len && piece.start < BULK_BYTES &&
+		   piece.len <= BULK_BYTES - piece.start);
+	result = fuse_decode_write(data + RECORD_BULK_BYTES,
+				   size - RECORD_BULK_BYTES,
+				   memory + piece.start, piece.len, &request);
+	FUZZ_CHECK(result == 0 || result == EINVAL || result == EBADMSG);
+	if (result == 0)
+		FUZZ_CHECK(request.data == memory + piece.start &&
+			   request.data_len == piece.len &&
+			   request.in.write.size == piece.len &&
+			   request.opcode == FUSE_WRITE);
+	return 0;
+}
