@@ -51,6 +51,7 @@ static const char *const syscalls[] = {
 	"fstatfs",
 	/* file data; whence and holes; folders */
 	"pread64",
+	"fadvise64", /* what will be read next */
 	"pwritev2",
 	"pwrite64", /* copies for undo to another file system */
 	"ftruncate",

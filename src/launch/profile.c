@@ -137,6 +137,7 @@ static const char *const syscalls[] = {
 	"fstatfs",
 	/* file data; whence and holes; folders */
 	"pread64",
+	"fadvise64",
 	"pwrite64",
 	"preadv",
 	"pwritev",
