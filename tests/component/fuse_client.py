@@ -74,6 +74,19 @@ def share(path, **more):
 FAR = 500
 
 
+def place(fds):
+    """In a child that is to be a program: fds become 3, 4, ...; None leaves one out."""
+    # Out of the way first: the numbers may be each other's.
+    for i, fd in enumerate(fds):
+        if fd is not None:
+            os.dup2(fd, FAR + i, True)
+    os.closerange(3, FAR)
+    for i, fd in enumerate(fds):
+        if fd is not None:
+            os.dup2(FAR + i, 3 + i, True)
+    os.closerange(FAR, FAR + len(fds))
+
+
 class Files:
     """One bawn-files and the connection to it."""
     features = 0  # of HELLO
@@ -117,21 +130,13 @@ class Files:
                     self.init(share=index)
 
     def _spawn(self, fds, uid):
-        def place():
-            # Out of the way first: the numbers may be each other's.
-            for i, fd in enumerate(fds):
-                if fd is not None:
-                    os.dup2(fd, FAR + i, True)
-            os.closerange(3, FAR)
-            for i, fd in enumerate(fds):
-                if fd is not None:
-                    os.dup2(FAR + i, 3 + i, True)
+        def begin():
+            place(fds)
             if uid is not None:
                 os.setgroups([])
                 os.setresgid(uid, uid, uid)
                 os.setresuid(uid, uid, uid)
-            os.closerange(FAR, FAR + len(fds))
-        return subprocess.Popen([BINARY], preexec_fn=place, close_fds=False,
+        return subprocess.Popen([BINARY], preexec_fn=begin, close_fds=False,
                                 stdin=subprocess.DEVNULL, stderr=subprocess.PIPE,
                                 # The leak check at the end needs calls that seccomp forbids.
                                 env={"ASAN_OPTIONS": "detect_leaks=0"})

@@ -7,7 +7,7 @@ import subprocess
 import threading
 import time
 
-from fuse_client import FAR, TOP, Files
+from fuse_client import TOP, Files, place
 
 BINARY = os.environ.get("BAWN_TEST_LAUNCH", os.path.join(
     TOP, os.environ.get("BAWN_BUILD", "build"), "src/launch/bawn-launch"))
@@ -72,14 +72,8 @@ class Launch:
         os.lseek(message, 0, os.SEEK_SET)
         given = (channel.fileno(), theirs.fileno(), message, net_theirs.fileno())
 
-        def place():
-            for i, fd in enumerate(given):
-                os.dup2(fd, FAR + i, True)
-            os.closerange(3, FAR)
-            for i in range(len(given)):
-                os.dup2(FAR + i, 3 + i, True)
-            os.closerange(FAR, FAR + len(given))
-        self.process = subprocess.Popen([*prefix, binary], preexec_fn=place, close_fds=False,
+        self.process = subprocess.Popen([*prefix, binary], preexec_fn=lambda: place(given),
+                                        close_fds=False,
                                         stdin=subprocess.DEVNULL, stderr=subprocess.PIPE,
                                         env={"PATH": "/usr/sbin:/usr/bin:/sbin:/bin",
                                              "ASAN_OPTIONS": os.environ.get(

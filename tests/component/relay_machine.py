@@ -12,7 +12,7 @@ import socket
 import struct
 import subprocess
 
-from fuse_client import BINARY, TOP, share
+from fuse_client import BINARY, TOP, place, share
 
 RELAY = os.path.join(TOP, os.environ.get("BAWN_BUILD", "build"), "tests/component/relay_alone")
 MARKER, TAKEN, READY, FINISH = 1, 2, 3, 4
@@ -24,16 +24,7 @@ HOLDER = ("mount -t tmpfs tmpfs /run && mount -t tmpfs tmpfs /var/lib && echo re
 
 def spawn(argv, fds, **more):
     """fds become 3, 4, ..."""
-    def place():
-        for i, fd in enumerate(fds):
-            if fd is not None:
-                os.dup2(fd, 60 + i, True)
-        os.closerange(3, 60)
-        for i, fd in enumerate(fds):
-            if fd is not None:
-                os.dup2(60 + i, 3 + i, True)
-        os.closerange(60, 100)
-    return subprocess.Popen(argv, preexec_fn=place, close_fds=False,
+    return subprocess.Popen(argv, preexec_fn=lambda: place(fds), close_fds=False,
                             stdin=subprocess.DEVNULL,
                             env={**os.environ, "ASAN_OPTIONS": "detect_leaks=0"}, **more)
 
