@@ -65,6 +65,7 @@ def logged_in(agent_net, agent_host):
         one.bawn.rm(one.name)
 
 
+@SLOW
 @pytest.mark.seconds(900)
 def test_codex_logs_in_and_is_renewed_as_it_does_itself(logged_in):
     """Rows: C3, C6."""

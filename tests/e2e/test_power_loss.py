@@ -53,6 +53,18 @@ class Worker:
             self.problem = problem
 
 
+def stands(pid):
+    """All its threads do, or it is gone: a signal has not arrived when kill() returns."""
+    try:
+        for thread in os.listdir(f"/proc/{pid}/task"):
+            with open(f"/proc/{pid}/task/{thread}/stat", encoding="utf-8") as file:
+                if file.read().rpartition(")")[2].split()[0] not in "TtZX":
+                    return False
+    except (FileNotFoundError, ProcessLookupError):
+        pass
+    return True
+
+
 def stop_all(home):
     stopped = []
     while True:
@@ -61,6 +73,8 @@ def stop_all(home):
             return stopped
         for pid in more:
             kill(pid, signal.SIGSTOP)
+        for pid in more:
+            wait(lambda pid=pid: stands(pid), 10, "it to stand")
         stopped += more
 
 
