@@ -16,7 +16,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <sys/statvfs.h>
 #include <unistd.h>
 
 #include "base/buffer.h"
@@ -33,8 +32,6 @@
 #include "tree/tree_open.h"
 
 #define FOLDER "changes"
-#define KEEP_FREE (256ull << 20)
-#define FREE_STEP (16u << 20)
 
 AUTO_DEFINE(json, json_t *, json_decref)
 
@@ -259,37 +256,6 @@ void changes_close(struct changes *changes)
 	*changes = CHANGES_INIT;
 }
 
-/* A guest must not fill the host's disk with what nobody has looked at. */
-static int check_room(int fd, struct error *err)
-{
-	struct statvfs vfs;
-
-	if (fstatvfs(fd, &vfs) == 0 &&
-	    (uint64_t)vfs.f_bavail * vfs.f_frsize < KEEP_FREE)
-		return error_set(err, ENOSPC, "set of changes");
-	return 0;
-}
-
-static int receive(struct stream *stream, int fd, struct error *err)
-{
-	const uint8_t *bytes;
-	size_t len, since = FREE_STEP;
-	int got;
-
-	stream_end_input(stream);
-	while ((got = stream_read(stream, &bytes, &len, err)) > 0) {
-		since += len;
-		if (since >= FREE_STEP) {
-			if (check_room(fd, err) < 0)
-				return -1;
-			since = 0;
-		}
-		if (fileio_write_all(fd, bytes, len, err) < 0)
-			return error_prefix(err, "set of changes");
-	}
-	return got < 0 ? -1 : stream_finish(stream, err);
-}
-
 /* Leaves NUMBER.new, which was checked, and its set in one->set. */
 static int fetch(struct changes *changes, struct changes_share *one,
 		 struct error *err)
@@ -303,7 +269,7 @@ static int fetch(struct changes *changes, struct changes_share *one,
 	changes_name(name, one->number, "new");
 	fd = changes_create_file(changes->folder, name, err);
 	if (fd < 0 || stream_open(&stream, changes->sandbox, args, err) < 0 ||
-	    receive(&stream, fd, err) < 0)
+	    changes_receive(&stream, fd, err) < 0)
 		return -1;
 	return change_set_load(&one->set, TAKE_FD(fd), err);
 }

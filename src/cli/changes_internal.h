@@ -6,6 +6,8 @@
 
 #include "cli/changes.h"
 
+struct stream;
+
 #define CHANGES_NAME_MAX 32
 
 /* "3.tar" */
@@ -13,6 +15,8 @@ void changes_name(char name[CHANGES_NAME_MAX], unsigned number,
 		  const char *ending);
 /* Empties one that is there. */
 int changes_create_file(int folder, const char *name, struct error *err);
+/* The guest's archive, to fd. */
+int changes_receive(struct stream *stream, int fd, struct error *err);
 /* The base of all paths that one->set touches, to one->base. */
 int changes_load_base(const struct changes *changes, struct changes_share *one,
 		      struct error *err);

@@ -282,6 +282,22 @@ def check_what_tools_would_run(bawn, box, top):
     assert (top / "tree/.git/config").read_text() == "x\n"
 
 
+def test_files_made_of_nothing_do_not_fill_the_host(bawn, project):
+    box, top = project
+    inside(bawn, box, top, "truncate -s 8192G huge; truncate -s 32M hole; echo end >> hole")
+    done = bawn.raw("diff", box, "--stat", cwd=top, timeout=60)
+    assert done.code == 1 and "no room" in done.err and "huge" in done.err, done
+    assert len(done.err.splitlines()) == 1
+    inside(bawn, box, top, "rm huge")
+    assert "hole" in bawn("diff", box, "--stat", cwd=top, timeout=120).out
+    kept = os.stat(f"{bawn.folder(box)}/changes/0.tar")
+    assert kept.st_size > 32 << 20 and kept.st_blocks * 512 < 4 << 20
+    bawn("apply", box, cwd=top)
+    with open(top / "hole", "rb") as file:
+        assert os.stat(top / "hole").st_size == (32 << 20) + 4
+        assert file.seek(32 << 20) and file.read() == b"end\n"
+
+
 def test_only_overlay_mode_has_changes(bawn, shared_box):
     for command in ["diff", "apply", "discard"]:
         done = bawn.raw(command, shared_box)
