@@ -26,8 +26,9 @@ BOTH = {"test_confinement", "test_host"}
 # Of the other files these are the user's, the rest root's: about the same time. What needs
 # the base template in namespaces of the case's own is root's, whose template it is.
 USERS = {"test_attacks", "test_clone", "test_commands", "test_cp", "test_crash", "test_exec",
-         "test_expected", "test_files_restart", "test_guard", "test_mcp", "test_names",
-         "test_network", "test_overlay", "test_policy", "test_shares", "test_start",
+         "test_expected", "test_files_restart", "test_guard", "test_loop", "test_mcp",
+         "test_names", "test_network", "test_overlay", "test_policy", "test_power_loss",
+         "test_shares", "test_start",
          "test_terminal", "test_undo", "test_watch", "test_workspace_posix"}
 
 

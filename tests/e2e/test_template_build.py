@@ -66,6 +66,7 @@ def begin(bawn, out, place):
     return process
 
 
+@SLOW
 @pytest.mark.seconds(400)
 def test_a_build_on_what_was_saved_that_is_killed_and_the_next(bawn, box, tmp_path):
     """In two stages; the result is looked at in its archive, which takes no start."""
