@@ -23,13 +23,17 @@ WORK = os.environ.get("BAWN_TEST_WORK", "/tmp/bawn-e2e")
 CASE_SECONDS = 180
 # What differs for root and for a user: both suites have it.
 BOTH = {"test_confinement", "test_host"}
-# Of the other files these are the user's, the rest root's: about the same time. What needs
-# the base template in namespaces of the case's own is root's, whose template it is.
-USERS = {"test_attacks", "test_clone", "test_commands", "test_cp", "test_crash", "test_exec",
-         "test_expected", "test_files_restart", "test_guard", "test_loop", "test_mcp",
-         "test_names", "test_network", "test_overlay", "test_policy", "test_power_loss",
-         "test_shares", "test_start",
-         "test_terminal", "test_undo", "test_watch", "test_workspace_posix"}
+# The other files are shared out so that the suites take about the same time. What needs the
+# base template in namespaces of the case's own is not a user's: the template is root's.
+SHARES = {
+    "gate": {"test_clients", "test_crash", "test_gate", "test_gate_guest", "test_git",
+             "test_https", "test_policy_files", "test_secrets", "test_vendor"},
+    "user": {"test_attacks", "test_clone", "test_commands", "test_cp", "test_exec",
+             "test_expected", "test_files_restart", "test_guard", "test_loop", "test_mcp",
+             "test_names", "test_network", "test_overlay", "test_policy", "test_power_loss",
+             "test_shares", "test_start", "test_terminal", "test_undo", "test_watch",
+             "test_workspace_posix"},
+}
 
 
 def pytest_configure(config):
@@ -38,20 +42,25 @@ def pytest_configure(config):
     os.makedirs(WORK, exist_ok=True)
 
 
-def in_this_half(item, half):
+def share_of(item):
+    name = item.module.__name__
+    return next((share for share, names in SHARES.items() if name in names), "root")
+
+
+def in_this_suite(item, suite):
     """A file goes to one suite as a whole, for its cases may build on each other."""
-    if not half or item.module.__name__ in BOTH:
+    share = share_of(item)
+    if suite in ("", share):
         return True
-    if {"as_root", "both"} & ({mark.name for mark in item.iter_markers()}
-                              | set(item.fixturenames)):
-        return True
-    return (half == "user") == (item.module.__name__ in USERS)
+    marks = {mark.name for mark in item.iter_markers()} | set(item.fixturenames)
+    differs = item.module.__name__ in BOTH or "both" in marks
+    return suite != "gate" and (differs or share == "user" and "as_root" in marks)
 
 
 def pytest_collection_modifyitems(config, items):
-    """Two suites run beside each other: what both would show is tried once."""
-    half = os.environ.get("BAWN_TEST_HALF")
-    kept = [item for item in items if in_this_half(item, half)]
+    """The suites run beside each other: what all would show is tried once."""
+    suite = os.environ.get("BAWN_TEST_SHARE", "")
+    kept = [item for item in items if in_this_suite(item, suite)]
     config.hook.pytest_deselected(items=[item for item in items if item not in kept])
     items[:] = kept
 
