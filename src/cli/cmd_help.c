@@ -15,6 +15,7 @@
 #include "base/own.h"
 #include "base/text.h"
 #include "cli/print.h"
+#include "completion_scripts.h" /* made by the build of completions/ */
 #include "state/paths.h"
 
 #define HELP_MAX (64u * 1024)
@@ -104,16 +105,6 @@ const struct command command_version = {
 	.failure_code = 1,
 	.run = version,
 };
-
-/* The files of completions/, as they are installed. */
-#define EMBED(symbol, file)                                           \
-	__asm__(".pushsection .rodata\n" #symbol ":\n.incbin \"" file \
-		"\"\n.byte 0\n.popsection\n");                        \
-	extern const char symbol[]
-
-EMBED(completion_bash, "bawn.bash");
-EMBED(completion_zsh, "_bawn");
-EMBED(completion_fish, "bawn.fish");
 
 static int completion(const struct options *options, struct error *err)
 {
