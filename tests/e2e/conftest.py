@@ -27,11 +27,11 @@ BOTH = {"test_confinement", "test_host"}
 # base template in namespaces of the case's own is not a user's: the template is root's.
 SHARES = {
     "gate": {"test_clients", "test_crash", "test_gate", "test_gate_guest", "test_git",
-             "test_https", "test_policy_files", "test_secrets", "test_vendor"},
+             "test_https", "test_network", "test_policy_files", "test_secrets", "test_vendor"},
     "user": {"test_attacks", "test_clone", "test_commands", "test_cp", "test_exec",
              "test_expected", "test_files_restart", "test_guard", "test_loop", "test_mcp",
-             "test_names", "test_network", "test_overlay", "test_policy", "test_power_loss",
-             "test_shares", "test_start", "test_terminal", "test_undo", "test_watch",
+             "test_names", "test_overlay", "test_policy", "test_power_loss", "test_shares",
+             "test_start", "test_terminal", "test_undo", "test_watch",
              "test_workspace_posix"},
 }
 
@@ -110,15 +110,14 @@ def bawn(session, request):
         session.raw("rm", "-f", *made)
 
 
-def lone_home(session, folder):
-    """A home with the shared kernels (links: a copy would be distrusted)."""
+def lone_home(session, folder, borrowed=("cache", "data")):
+    """A home with what the shared one has made (links: a copy would be distrusted)."""
     home, project = f"{folder}/home", f"{folder}/project"
-    os.makedirs(f"{home}/cache", mode=0o700)
+    os.makedirs(home, mode=0o700)
     os.makedirs(project)
-    cache = f"{session.home}/cache"
-    for name in os.listdir(cache) if os.path.isdir(cache) else []:
-        subprocess.run(["cp", "-al", f"{cache}/{name}",
-                        f"{home}/cache/"], check=True)
+    for name in borrowed:
+        if os.path.isdir(f"{session.home}/{name}"):
+            subprocess.run(["cp", "-al", f"{session.home}/{name}", home], check=True)
     bawn = Bawn(home, project)
     yield bawn
     for pid in bawn.processes():
@@ -127,13 +126,23 @@ def lone_home(session, folder):
     shutil.rmtree(folder, ignore_errors=True)
 
 
-@pytest.fixture
-def lone(session, tmp_path, request):
-    """A home of its own, for a case that breaks things."""
-    for bawn in lone_home(session, tmp_path):
+def with_logs(request, homes):
+    for bawn in homes:
         yield bawn
         if getattr(request.node, "failed_call", False):
             keep_logs(bawn, bawn.raw("ls", "-q").out.split(), request.node.name)
+
+
+@pytest.fixture
+def lone(session, tmp_path, request):
+    """A home of its own, for a case that breaks things, but no warm image."""
+    yield from with_logs(request, lone_home(session, tmp_path))
+
+
+@pytest.fixture
+def bare(session, tmp_path, request):
+    """A home without a warm image, which the case makes, breaks or removes."""
+    yield from with_logs(request, lone_home(session, tmp_path, ["cache"]))
 
 
 def keep_logs(bawn, names, case):

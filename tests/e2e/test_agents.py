@@ -80,6 +80,7 @@ def test_claude_works_and_never_has_the_key(claude):
     assert claude.name in seen and "DISABLE_AUTOUPDATER=1" in seen
 
 
+@SLOW
 @pytest.mark.seconds(600)
 def test_claude_completes_a_loop(claude):
     """In the sandbox of the case before, with what its own output says of tokens and cost."""

@@ -237,19 +237,19 @@ def test_logs_f_follows(bawn, box):
     job.wait(timeout=10)
 
 
-def test_prune_removes_what_nothing_needs_and_reset_the_rest(lone):
-    name = lone.create()
-    lone("stop", "--power-off", name)
-    dry = lone("prune", "--dry-run")
-    assert name in lone.names(), dry
-    lone("prune", timeout=30)
-    assert lone.sh(name, "echo still", timeout=START_SECONDS) == "still"
-    done = lone.raw("reset")
-    assert done.code == 1 and "-f" in done.err and name in lone.names()
-    out = lone("reset", "--force").out
+def test_prune_removes_what_nothing_needs_and_reset_the_rest(bare):
+    name = bare.create()
+    bare("stop", "--power-off", name)
+    dry = bare("prune", "--dry-run")
+    assert name in bare.names(), dry
+    bare("prune", timeout=30)
+    assert bare.sh(name, "echo still", timeout=START_SECONDS) == "still"
+    done = bare.raw("reset")
+    assert done.code == 1 and "-f" in done.err and name in bare.names()
+    out = bare("reset", "--force").out
     assert out.startswith("1 sandbox removed, ") and " MB " in out, out
-    assert lone.names() == []
-    assert lone("reset", "-f").out == "0 sandboxes removed, 0 B given back\n"
+    assert bare.names() == []
+    assert bare("reset", "-f").out == "0 sandboxes removed, 0 B given back\n"
 
 
 def test_doctor_shows_each_check(bawn):

@@ -137,30 +137,30 @@ def test_kill_at_any_point_of_stop(spare, role):
 
 
 @pytest.mark.seconds(1800 if SOAK else 240)
-def test_kill_while_the_warm_image_is_made(lone):
+def test_kill_while_the_warm_image_is_made(bare):
     """Half-made ones are found and cleaned by the next command."""
     for _ in range(max(2, ROUNDS // 3)):
-        job = lone.popen("create", "--name", "early", *SMALL, "shell", ".")
+        job = bare.popen("create", "--name", "early", *SMALL, "shell", ".")
         random_moment(4)
-        for pid in {job.pid, *lone.processes()}:
+        for pid in {job.pid, *bare.processes()}:
             kill(pid)
         job.communicate(timeout=30)
-    done = lone("run", "--name", "early", *SMALL, "shell", ".", "--", "-c",
+    done = bare("run", "--name", "early", *SMALL, "shell", ".", "--", "-c",
                 "echo works", timeout=START_SECONDS)
     assert done.out == "works\n"
-    lone("rm", "-f", "early")
-    left = [name for name in os.listdir(f"{lone.home}/data/warm")
-            if not os.path.isfile(f"{lone.home}/data/warm/{name}/warm.json")
-            and os.path.isdir(f"{lone.home}/data/warm/{name}")]
+    bare("rm", "-f", "early")
+    left = [name for name in os.listdir(f"{bare.home}/data/warm")
+            if not os.path.isfile(f"{bare.home}/data/warm/{name}/warm.json")
+            and os.path.isdir(f"{bare.home}/data/warm/{name}")]
     assert left == []
 
 
-def test_ctrl_c_during_create_ends_at_once_and_the_next_command_works(lone):
-    job = lone.popen("create", "--name", "broken-off", *SMALL, "shell", ".")
+def test_ctrl_c_during_create_ends_at_once_and_the_next_command_works(bare):
+    job = bare.popen("create", "--name", "broken-off", *SMALL, "shell", ".")
     random_moment(2)
     job.send_signal(signal.SIGINT)
     job.communicate(timeout=30)
-    done = lone("run", "--name", "broken-off", *SMALL, "shell", ".", "--", "-c",
+    done = bare("run", "--name", "broken-off", *SMALL, "shell", ".", "--", "-c",
                 "echo works", timeout=START_SECONDS)
     assert done.out == "works\n"
 

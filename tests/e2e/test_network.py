@@ -6,7 +6,6 @@ import secrets
 import signal
 import socket
 import struct
-import subprocess
 import threading
 
 import pytest
@@ -397,8 +396,6 @@ def test_settings_of_files_hold_from_the_start_on(session, lone, host):
     os.makedirs(f"{lone.home}/config", exist_ok=True)
     with open(f"{lone.home}/config/policy", "w", encoding="ascii") as file:
         file.write("allow good.test\nallow new.test\n")
-    # the warm image of the shared home serves this one as well
-    subprocess.run(["cp", "-al", f"{session.home}/data", f"{lone.home}/"], check=True)
     name = lone.create()
     assert get(lone, name, "http://good.test/a") == "good good.test /a\n"
     address = lone.sh(name, "nslookup new.test | tail -n +4 | grep Address")

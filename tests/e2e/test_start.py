@@ -119,11 +119,11 @@ def test_another_memory_size_makes_another_warm_image(bawn):
 
 
 @pytest.mark.parametrize("harm", ["truncated", "changed"])
-def test_a_damaged_warm_image_is_not_loaded_and_the_user_is_told(lone, harm):
-    first = lone.create()
-    before = lone.sh(first, IN_RAM)
-    lone.rm(first)
-    ram, = glob.glob(f"{lone.home}/data/warm/*/ram")
+def test_a_damaged_warm_image_is_not_loaded_and_the_user_is_told(bare, harm):
+    first = bare.create()
+    before = bare.sh(first, IN_RAM)
+    bare.rm(first)
+    ram, = glob.glob(f"{bare.home}/data/warm/*/ram")
     os.chmod(ram, 0o600)
     with open(ram, "r+b") as file:
         if harm == "truncated":
@@ -132,10 +132,10 @@ def test_a_damaged_warm_image_is_not_loaded_and_the_user_is_told(lone, harm):
             file.seek(4096)
             file.write(b"harm" * 1024)
     os.chmod(ram, 0o444)
-    done = lone("create", "--name", "after", *SMALL, "shell", ".",
+    done = bare("create", "--name", "after", *SMALL, "shell", ".",
                 timeout=START_SECONDS)
     assert "warm image" in done.err and "damaged" in done.err, done
-    assert lone.sh("after", IN_RAM) != before
+    assert bare.sh("after", IN_RAM) != before
 
 
 def test_two_runs_on_one_name_at_the_same_moment_make_one_sandbox(bawn):
