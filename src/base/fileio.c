@@ -7,10 +7,12 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
+#include <linux/openat2.h>
 #include <string.h>
 #include <sys/file.h>
 #include <sys/random.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #include "base/buffer.h"
@@ -222,6 +224,20 @@ int fileio_mkdirs(const char *path, mode_t mode, struct error *err)
 			return -1;
 	}
 	return make_folder(part, mode, err);
+}
+
+int fileio_open_real(const char *path, int flags)
+{
+	const struct open_how how = {
+		.flags = (uint64_t)(unsigned)flags | O_NOFOLLOW | O_CLOEXEC,
+		.resolve = RESOLVE_NO_SYMLINKS | RESOLVE_NO_MAGICLINKS,
+	};
+	long fd;
+
+	do
+		fd = syscall(SYS_openat2, AT_FDCWD, path, &how, sizeof(how));
+	while (fd < 0 && errno == EINTR);
+	return (int)fd;
 }
 
 int fileio_sync_dir(const char *path, struct error *err)

@@ -21,6 +21,13 @@ int fileio_read_fd(int fd, struct buffer *out, struct error *err);
 int fileio_read(int dirfd, const char *name, struct buffer *out,
 		struct error *err);
 
+/*
+ * Opens a path that was free of links when it was noted: one that is on it now
+ * was put there since, and is not followed (ELOOP; at the end of the path
+ * O_PATH opens the link itself). -1 with errno.
+ */
+int fileio_open_real(const char *path, int flags);
+
 enum fileio_flags {
 	FILEIO_SYNC = 1 << 0, /* fsync the file before, the folder after */
 };

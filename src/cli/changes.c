@@ -60,12 +60,9 @@ int changes_create_file(int folder, const char *name, struct error *err)
 	return fd < 0 ? error_set(err, errno, "%s", name) : fd;
 }
 
-/* The record has real paths: a link in one was put there since. */
 static int open_root(const char *host, struct error *err)
 {
-	AUTO_CLOSE int top = open("/", O_PATH | O_DIRECTORY | O_CLOEXEC);
-	int fd = tree_open(top, host + strspn(host, "/"),
-			   O_RDONLY | O_DIRECTORY);
+	int fd = fileio_open_real(host, O_RDONLY | O_DIRECTORY);
 
 	return fd < 0 ? tree_error(err, errno, host) : fd;
 }

@@ -52,9 +52,9 @@ int review_open_host(const struct review *review, size_t share,
 		     struct error *err)
 {
 	const char *host = review->sandbox->record.shares.items[share].host;
-	int fd = open(host, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+	int fd = fileio_open_real(host, O_RDONLY | O_DIRECTORY);
 
-	return fd < 0 ? error_set(err, errno, "%s", host) : fd;
+	return fd < 0 ? tree_error(err, errno, host) : fd;
 }
 
 static struct review_item *add(struct review_item **items, size_t *count,

@@ -7,27 +7,16 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <grp.h>
-#include <linux/openat2.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <sys/syscall.h>
 #include <unistd.h>
 
 #include "base/error.h"
+#include "base/fileio.h"
 #include "base/mem.h"
 #include "base/own.h"
 #include "base/text.h"
 #include "state/sandbox_record.h"
-
-static int open_root(const char *path)
-{
-	struct open_how how = {
-		.flags = O_PATH | O_NOFOLLOW | O_CLOEXEC,
-		.resolve = RESOLVE_NO_SYMLINKS | RESOLVE_NO_MAGICLINKS,
-	};
-
-	return (int)syscall(SYS_openat2, AT_FDCWD, path, &how, sizeof(how));
-}
 
 int undo_shares_open(struct undo_shares *shares,
 		     const struct sandbox_record *record, struct error *err)
@@ -41,7 +30,7 @@ int undo_shares_open(struct undo_shares *shares,
 		if (shares->count == SHARE_LIST_MAX)
 			return error_set(err, 0, "too many shares");
 		share->path = xstrdup(from->host);
-		share->root = open_root(from->host);
+		share->root = fileio_open_real(from->host, O_PATH);
 		shares->count++;
 	}
 	return 0;

@@ -106,8 +106,14 @@ static int open_share(struct share *share, struct error *err)
 {
 	struct stat st;
 
-	/* The caller resolved the path; a link now was put there since. */
-	share->root_fd = open(share->path, O_PATH | O_NOFOLLOW | O_CLOEXEC);
+	/* the caller resolved the path; guests may write the folders above */
+	share->root_fd = fileio_open_real(share->path, O_PATH);
+	if (share->root_fd < 0 && errno == ELOOP)
+		return error_say(err, ELOOP,
+				 "%s: lies behind a symbolic link that was put "
+				 "there since it was shared (remove the link, "
+				 "or bawn umount it)",
+				 share->path);
 	if (share->root_fd < 0 || fstat(share->root_fd, &st) < 0)
 		return error_set(err, errno, "%s", share->path);
 	if (!S_ISDIR(st.st_mode) && !S_ISREG(st.st_mode))

@@ -397,6 +397,43 @@ def test_a_read_only_share_stays_so_seen_through_another(place):
     place.check()
 
 
+def test_a_read_only_share_stays_so_when_what_it_lies_in_is_moved(place):
+    """W4: not the inner share is moved, but the folder above it"""
+    place.folder("work/above/docs/deep")
+    place.put("work/above/docs/deep/file", "kept")
+    files = place.serve([share(place.host("work")), share(place.host("work/above/docs"),
+                                                          read_only=True)])
+    error, _ = files.call("RENAME", ROOT, struct.pack("<Q", ROOT) + b"above\0away\0")
+    where = "above" if error else "away"
+    with pytest.raises(OSError) as caught:
+        files.write(files.walk(f"{where}/docs/deep/file"), b"gone")
+    assert caught.value.errno == errno.EROFS
+    deep = files.walk(f"{where}/docs/deep")
+    for op, target, body in (("UNLINK", deep, b"file\0"), ("MKDIR", deep, bytes(8) + b"new\0"),
+                             ("RENAME", deep, struct.pack("<Q", ROOT) + b"file\0mine\0")):
+        assert files.call(op, target, body)[0] == errno.EROFS, op
+    assert place.get(f"work/{where}/docs/deep/file") == b"kept"
+    place.check()
+
+
+def test_a_share_behind_a_planted_link_is_not_opened(place):
+    """W2: a folder above an inner share becomes a link out, and the server starts again"""
+    place.folder("work/above/canaries")
+    place.put("work/above/canaries/mine", "inside")
+    shares = [share(place.host("work")), share(place.host("work/above/canaries"))]
+    files = place.serve(shares)
+    assert files.call("RENAME", ROOT, struct.pack("<Q", ROOT) + b"above\0away\0")[0] == 0
+    assert files.call("SYMLINK", ROOT, b"above\0" + name_of(place.outside))[0] == 0
+    assert files.close() == 0
+    place.running.remove(files)
+    other = place.serve(shares, start=False)
+    said = other.process.communicate(timeout=20)[1].decode()
+    place.running.remove(other)
+    assert other.process.returncode not in (None, 0) and "symbolic link" in said, said
+    assert "untouched" not in said and len(said.splitlines()) == 1
+    place.check()
+
+
 def test_hidden_paths_do_not_exist(place):
     for name in ("secrets/keys", "public", "nested/secrets/keys"):
         place.folder(name)

@@ -95,6 +95,25 @@ static void replace_takes_the_place_of_a_link(void)
 	CHECK(holds("target", "old") && holds("link", "new"));
 }
 
+static void real_path_leads_through_no_link(void)
+{
+	char folder[300], link[300], last[300];
+	AUTO_CLOSE int fd = -1;
+
+	(void)text_format(folder, sizeof(folder), "%s/real/in", dir_path);
+	(void)text_format(link, sizeof(link), "%s/linked/in", dir_path);
+	(void)text_format(last, sizeof(last), "%s/real/last", dir_path);
+	CHECK(fileio_mkdirs(folder, 0700, NULL) == 0);
+	CHECK(symlinkat("real", dir, "linked") == 0);
+	CHECK(symlinkat("in", dir, "real/last") == 0);
+	fd = fileio_open_real(folder, O_RDONLY | O_DIRECTORY);
+	CHECK(fd >= 0);
+	CHECK(fileio_open_real(link, O_RDONLY | O_DIRECTORY) < 0);
+	CHECK(errno == ELOOP);
+	CHECK(fileio_open_real(last, O_RDONLY) < 0);
+	CHECK(errno == ELOOP);
+}
+
 static void read_refuses_links_fifos_folders_and_too_much(void)
 {
 	AUTO_BUFFER struct buffer out = BUFFER_INIT(3);
@@ -389,6 +408,7 @@ int main(void)
 	RUN(replaced_file_has_content_and_mode);
 	RUN(failed_replace_leaves_nothing_behind);
 	RUN(replace_takes_the_place_of_a_link);
+	RUN(real_path_leads_through_no_link);
 	RUN(read_refuses_links_fifos_folders_and_too_much);
 	RUN(writing_fails_with_words);
 	RUN(folders_are_made_with_their_parents);
