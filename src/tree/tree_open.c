@@ -36,6 +36,25 @@ int tree_open(int root, const char *path, int flags)
 	return (int)fd;
 }
 
+/* A folder that nobody asked for belongs to whom the one above it does. */
+static int make_folder(int at, const char *name)
+{
+	struct stat above, made;
+
+	if (mkdirat(at, name, 0755) < 0)
+		return errno == EEXIST ? 0 : -1;
+	if (geteuid() != 0)
+		return 0;
+	if (fstat(at, &above) < 0 ||
+	    fstatat(at, name, &made, AT_SYMLINK_NOFOLLOW) < 0)
+		return -1;
+	/* a shared folder has one owner, who cannot be changed */
+	if (made.st_uid == above.st_uid && made.st_gid == above.st_gid)
+		return 0;
+	return fchownat(at, name, above.st_uid, above.st_gid,
+			AT_SYMLINK_NOFOLLOW);
+}
+
 static int make_parents(int root, const char *path, size_t len,
 			struct error *err)
 {
@@ -51,7 +70,7 @@ static int make_parents(int root, const char *path, size_t len,
 		if (text_format(name, sizeof(name), "%.*s", (int)(slash - path),
 				path) < 0)
 			return tree_error(err, ENAMETOOLONG, path);
-		if (mkdirat(at, name, 0755) < 0 && errno != EEXIST)
+		if (make_folder(at, name) < 0)
 			return tree_error(err, errno, name);
 		next = tree_open(at, name, O_PATH | O_DIRECTORY);
 		if (next < 0)

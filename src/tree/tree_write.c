@@ -27,6 +27,7 @@
 
 #define PIECE 4096
 #define NAME_TRIES 100
+#define TEMPORARY_MAX 32
 
 /* A file that a hard link may name. */
 struct made {
@@ -49,9 +50,9 @@ struct tree_writer {
 	char *parent_path; /* owned: of parent; NULL while there is none */
 	int parent;        /* owned: the folder of the last entry */
 	/* the file that is being written */
-	int file;           /* owned; -1: none */
-	char temporary[32]; /* "" when it has no name yet */
-	char *path;         /* owned */
+	int file;                      /* owned; -1: none */
+	char temporary[TEMPORARY_MAX]; /* "" when it has no name yet */
+	char *path;                    /* owned */
 	off_t offset;
 	mode_t mode;
 	struct timespec mtime;
@@ -161,7 +162,7 @@ static int set_owner(const struct tree_writer *writer, int at, const char *name)
 	return fchownat(at, name, writer->setup.uid, writer->setup.gid, flags);
 }
 
-static void temporary_name(char name[32])
+static void temporary_name(char name[TEMPORARY_MAX])
 {
 	unsigned char noise[8];
 	char hex[2 * sizeof(noise) + 1];
@@ -169,7 +170,7 @@ static void temporary_name(char name[32])
 	if (getrandom(noise, sizeof(noise), 0) != (ssize_t)sizeof(noise))
 		abort();
 	text_hex(noise, sizeof(noise), hex);
-	(void)text_format(name, 32, ".bawn-%s", hex);
+	(void)text_format(name, TEMPORARY_MAX, ".bawn-%s", hex);
 }
 
 static int open_file(struct tree_writer *writer)
@@ -354,11 +355,20 @@ static int make_folder(struct tree_writer *writer,
 	return 0;
 }
 
-/* What a name is taken from before a link gets it; a folder is in the way. */
-static int clear_name(struct tree_writer *writer, const char *name)
+/*
+ * The link that was made under a temporary name takes its place, and what was
+ * there is lost only then; a folder is in the way.
+ */
+static int link_in_place(struct tree_writer *writer, const char *temporary,
+			 const char *name)
 {
-	return unlinkat(writer->parent, name, 0) < 0 && errno != ENOENT ? -1
-									: 0;
+	int rc = renameat(writer->parent, temporary, writer->parent, name);
+	int why = errno;
+
+	/* it is left also where both were names of one file already */
+	(void)unlinkat(writer->parent, temporary, 0);
+	errno = why;
+	return rc;
 }
 
 static int make_symlink(struct tree_writer *writer,
@@ -366,15 +376,22 @@ static int make_symlink(struct tree_writer *writer,
 {
 	struct timespec times[2] = { { .tv_nsec = UTIME_OMIT },
 				     { entry->mtime, entry->mtime_ns } };
+	char temporary[TEMPORARY_MAX];
 	const char *name;
 
 	if (enter(writer, entry->path, &name, err) < 0)
 		return -1;
-	if (clear_name(writer, name) < 0 ||
-	    symlinkat(entry->target, writer->parent, name) < 0 ||
-	    set_owner(writer, writer->parent, name) < 0)
+	temporary_name(temporary);
+	if (symlinkat(entry->target, writer->parent, temporary) < 0)
 		return tree_error(err, errno, entry->path);
-	(void)utimensat(writer->parent, name, times, AT_SYMLINK_NOFOLLOW);
+	if (set_owner(writer, writer->parent, temporary) < 0) {
+		tree_error(err, errno, entry->path);
+		(void)unlinkat(writer->parent, temporary, 0);
+		return -1;
+	}
+	(void)utimensat(writer->parent, temporary, times, AT_SYMLINK_NOFOLLOW);
+	if (link_in_place(writer, temporary, name) < 0)
+		return tree_error(err, errno, entry->path);
 	return 0;
 }
 
@@ -384,7 +401,7 @@ static int make_hard_link(struct tree_writer *writer,
 	struct made wanted = { .path = (char *)entry->target };
 	struct made **found = tfind(&wanted, &writer->made, compare_made);
 	AUTO_CLOSE int fd = -1;
-	char magic[TREE_MAGIC_MAX];
+	char magic[TREE_MAGIC_MAX], temporary[TEMPORARY_MAX];
 	const char *name;
 	struct stat st;
 
@@ -400,9 +417,10 @@ static int make_hard_link(struct tree_writer *writer,
 	if (!strcmp(entry->path, entry->target))
 		return 0;
 	tree_magic(fd, magic);
-	if (clear_name(writer, name) < 0 ||
-	    linkat(AT_FDCWD, magic, writer->parent, name, AT_SYMLINK_FOLLOW) <
-		    0)
+	temporary_name(temporary);
+	if (linkat(AT_FDCWD, magic, writer->parent, temporary,
+		   AT_SYMLINK_FOLLOW) < 0 ||
+	    link_in_place(writer, temporary, name) < 0)
 		return tree_error(err, errno, entry->path);
 	remember_made(writer, entry->path, &st);
 	return 0;

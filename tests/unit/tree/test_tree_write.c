@@ -212,6 +212,36 @@ static void missing_folders_are_made(void)
 	teardown();
 }
 
+static void missing_folders_belong_to_the_owner_of_the_one_above(void)
+{
+	struct stat st;
+
+	setup();
+	CHECK(fchown(root, 1234, 1235) == 0);
+	CHECK(put("a/b/f", S_IFREG | 0644, NULL, "x") == 0);
+	REQUIRE(fstatat(root, "a", &st, 0) == 0);
+	CHECK(st.st_uid == 1234 && st.st_gid == 1235);
+	REQUIRE(fstatat(root, "a/b", &st, 0) == 0);
+	CHECK(st.st_uid == 1234 && st.st_gid == 1235);
+	teardown();
+}
+
+static void a_link_that_cannot_be_made_takes_no_place(void)
+{
+	setup();
+	CHECK(put("kept", S_IFREG | 0644, NULL, "old") == 0);
+	/* the kernel makes no link to nothing */
+	CHECK(put("kept", S_IFLNK | 0777, "", "") < 0);
+	CHECK(holds(root, "kept", "old") && count(root) == 1);
+	CHECK(put("twin", S_IFREG | 0644, "kept", "") == 0);
+	CHECK(put("twin", S_IFREG | 0644, "kept", "") == 0);
+	CHECK(put("kept", S_IFLNK | 0777, "x", "") == 0);
+	CHECK(mkdirat(root, "folder", 0755) == 0);
+	CHECK(put("folder", S_IFLNK | 0777, "x", "") < 0);
+	CHECK(holds(root, "twin", "old") && count(root) == 3);
+	teardown();
+}
+
 static void zeroes_become_holes(void)
 {
 	static char bytes[1u << 20];
@@ -244,6 +274,12 @@ int main(void)
 	RUN(an_unfinished_file_leaves_nothing);
 	RUN(a_folder_is_not_replaced_by_a_file);
 	RUN(missing_folders_are_made);
+	if (geteuid() == 0)
+		RUN(missing_folders_belong_to_the_owner_of_the_one_above);
+	else
+		SKIP(missing_folders_belong_to_the_owner_of_the_one_above,
+		     "needs root");
+	RUN(a_link_that_cannot_be_made_takes_no_place);
 	RUN(zeroes_become_holes);
 	close(root);
 	close(outside);
