@@ -2,9 +2,12 @@
 /*
  * change_apply.c - a list of changes, written to the host's folder
  *
- * Deletions go first, from the inside out, then what is new or changed. Each
- * file is written beside the old one and renamed. Files get the present time,
- * or tools that compare times would not notice them.
+ * What is new or changed goes first, then deletions, from the inside out, then
+ * what takes the place of something that was deleted. When there was no room
+ * for the first, nothing is deleted: it may be the same under its new name. A
+ * folder that becomes read-only does so at the end. Each file is written beside
+ * the old one and renamed. Files get the present time, or tools that compare
+ * times would not notice them.
  */
 #include "changes/change_apply.h"
 
@@ -108,71 +111,153 @@ static bool wanted(const struct apply_setup *setup, const struct change *change)
 	return (setup->force || !change->conflict) && !change->withheld;
 }
 
-static void settle(const struct apply_setup *setup, size_t at, int result,
-		   struct error *one, int *total, struct error *err)
+/* Deletions of a path stand before what is new there (change_list.c). */
+static bool is_deleted(const struct change_list *list, const char *path)
 {
+	size_t low = 0, high = list->count;
+
+	while (low < high) {
+		size_t middle = low + (high - low) / 2;
+
+		if (strcmp(list->changes[middle].path, path) < 0)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return low < list->count && !strcmp(list->changes[low].path, path) &&
+	       list->changes[low].kind == CHANGE_DELETED;
+}
+
+/* Whether something of the host's is in its way, or in that of a parent. */
+static bool takes_a_place(const struct change_list *list,
+			  const struct change *change)
+{
+	AUTO_FREE char *path = xstrdup(change->path);
+	char *slash;
+
+	while (!is_deleted(list, path)) {
+		slash = strrchr(path, '/');
+		if (!slash)
+			return false;
+		*slash = '\0';
+	}
+	return true;
+}
+
+struct applying {
+	const struct apply_setup *setup;
+	const struct change_list *list;
+	struct tree_writer *writer;
+	bool full; /* there was no room for something */
+	int total;
+	struct error *err; /* the first one */
+};
+
+static void settle(struct applying *all, size_t at, int result,
+		   const struct error *one)
+{
+	const struct apply_setup *setup = all->setup;
+
 	if (result == 0) {
 		if (setup->applied)
 			setup->applied(setup->ctx, at);
 		return;
 	}
-	if (*total == 0 && err)
-		*err = *one;
-	*total = -1;
+	if (all->total == 0 && all->err)
+		*all->err = *one;
+	all->total = -1;
+	all->full |= one->code == ENOSPC || one->code == EDQUOT ||
+		     one->code == EFBIG;
 }
 
-static int write_all(const struct apply_setup *setup,
-		     const struct change_list *list, struct error *err)
+/* Nothing could be written or deleted in it any more. */
+static bool closes_folder(const struct change *change)
+{
+	return change->kind == CHANGE_MODE && S_ISDIR(change->entry->mode) &&
+	       (change->entry->mode & 0300) != 0300;
+}
+
+static void write_some(struct applying *all, bool in_place)
+{
+	const struct apply_setup *setup = all->setup;
+
+	for (size_t i = 0; i < all->list->count; i++) {
+		const struct change *change = &all->list->changes[i];
+		struct error one = { 0 };
+		int result;
+
+		if (!wanted(setup, change) || change->kind == CHANGE_DELETED ||
+		    closes_folder(change) ||
+		    takes_a_place(all->list, change) != in_place)
+			continue;
+		result = change->kind == CHANGE_MODE
+				 ? change_mode(setup->root, change, &one)
+				 : write_one(setup, all->writer, change, &one);
+		settle(all, i, result, &one);
+	}
+}
+
+static void close_folders(struct applying *all)
+{
+	for (size_t i = all->list->count; i-- > 0;) {
+		const struct change *change = &all->list->changes[i];
+		struct error one = { 0 };
+
+		if (wanted(all->setup, change) && closes_folder(change))
+			settle(all, i,
+			       change_mode(all->setup->root, change, &one),
+			       &one);
+	}
+}
+
+static void delete_all(struct applying *all)
+{
+	for (size_t i = all->list->count; i-- > 0;) {
+		const struct change *change = &all->list->changes[i];
+		struct error one = { 0 };
+		int result;
+
+		if (!wanted(all->setup, change) ||
+		    change->kind != CHANGE_DELETED)
+			continue;
+		result = delete_one(all->setup->root, change, &one);
+		/* something that was left stays in its folder */
+		if (result < 0 && one.code == ENOTEMPTY)
+			continue;
+		settle(all, i, result, &one);
+	}
+}
+
+static struct tree_writer *new_writer(const struct apply_setup *setup)
 {
 	struct tree_writer_setup owner = { .root = setup->root,
 					   .uid = TREE_OWNER_SAME };
-	struct tree_writer *writer;
 	struct stat st;
-	int total = 0;
 
 	/* root writes for whoever owns the folder */
 	if (geteuid() == 0 && fstat(setup->root, &st) == 0) {
 		owner.uid = st.st_uid;
 		owner.gid = st.st_gid;
 	}
-	writer = tree_writer_new(&owner);
-	for (size_t i = 0; i < list->count; i++) {
-		const struct change *change = &list->changes[i];
-		struct error one = { 0 };
-		int result;
-
-		if (!wanted(setup, change) || change->kind == CHANGE_DELETED)
-			continue;
-		result = change->kind == CHANGE_MODE
-				 ? change_mode(setup->root, change, &one)
-				 : write_one(setup, writer, change, &one);
-		settle(setup, i, result, &one, &total, err);
-	}
-	if (tree_writer_finish(writer, total ? NULL : err) < 0)
-		total = -1;
-	tree_writer_free(writer);
-	return total;
+	return tree_writer_new(&owner);
 }
 
 int change_apply(const struct apply_setup *setup,
 		 const struct change_list *list, struct error *err)
 {
-	int total = 0;
+	struct applying all = { .setup = setup,
+				.list = list,
+				.writer = new_writer(setup),
+				.err = err };
 
-	for (size_t i = list->count; i-- > 0;) {
-		const struct change *change = &list->changes[i];
-		struct error one = { 0 };
-		int result;
-
-		if (!wanted(setup, change) || change->kind != CHANGE_DELETED)
-			continue;
-		result = delete_one(setup->root, change, &one);
-		/* something that was left stays in its folder */
-		if (result < 0 && one.code == ENOTEMPTY)
-			continue;
-		settle(setup, i, result, &one, &total, err);
+	write_some(&all, false);
+	if (!all.full) {
+		delete_all(&all);
+		write_some(&all, true);
 	}
-	if (write_all(setup, list, total ? NULL : err) < 0)
-		total = -1;
-	return total;
+	close_folders(&all);
+	if (tree_writer_finish(all.writer, all.total ? NULL : err) < 0)
+		all.total = -1;
+	tree_writer_free(all.writer);
+	return all.total;
 }

@@ -21,7 +21,8 @@ struct apply_setup {
 
 /*
  * Makes all changes but those in conflict and those withheld. A change that
- * fails does not stop the others; the first failure is the error.
+ * fails does not stop the others, but nothing is deleted when there was no room
+ * for what is new; the first failure is the error.
  */
 int change_apply(const struct apply_setup *setup,
 		 const struct change_list *list, struct error *err);

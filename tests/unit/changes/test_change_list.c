@@ -5,7 +5,9 @@
 #include "changes/change_list.h"
 
 #include <fcntl.h>
+#include <signal.h>
 #include <sys/mman.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
 #include "base/buffer.h"
@@ -266,6 +268,73 @@ static void a_file_that_the_host_added_keeps_its_folder(void)
 	end();
 }
 
+/* As if the disk took only so many bytes of each file. */
+static void limit_files(rlim_t bytes)
+{
+	struct rlimit limit;
+
+	signal(SIGXFSZ, SIG_IGN);
+	CHECK(getrlimit(RLIMIT_FSIZE, &limit) == 0);
+	limit.rlim_cur = bytes == RLIM_INFINITY ? limit.rlim_max : bytes;
+	CHECK(setrlimit(RLIMIT_FSIZE, &limit) == 0);
+}
+
+static void nothing_is_deleted_when_there_is_no_room_for_its_new_name(void)
+{
+	begin();
+	add("a", S_IFREG, "", TAR_NOTE_DELETED);
+	add("d", S_IFDIR | 0755, "", NULL);
+	add("d/b", S_IFDIR | 0755, "", NULL);
+	add("d/b/in", S_IFREG | 0644, "in the place of a file", NULL);
+	add("new", S_IFREG | 0644, "what was a, and longer", NULL);
+	REQUIRE(load() == 0);
+	limit_files(10);
+	CHECK(apply(false) < 0 && strstr(err.text, "new"));
+	limit_files(RLIM_INFINITY);
+	CHECK(applied_count == 0 && holds("a", "one\n") &&
+	      holds("d/b", "two\n") && is_gone("new"));
+	CHECK(apply(false) == 0);
+	CHECK(is_gone("a") && holds("new", "what was a, and longer") &&
+	      holds("d/b/in", "in the place of a file"));
+	end();
+}
+
+/* The folder's owner, who is not root. */
+static int apply_as_a_user(void)
+{
+	static const char *const paths[] = { "a", "d", "d/b", "d/e", "d/e/c" };
+	bool is_root = geteuid() == 0;
+	int result;
+
+	for (size_t i = 0; is_root && i < sizeof(paths) / sizeof(*paths); i++)
+		CHECK(fchownat(root, paths[i], 65534, 65534, 0) == 0);
+	CHECK(!is_root ||
+	      (fchown(root, 65534, 65534) == 0 && seteuid(65534) == 0));
+	result = apply(false);
+	CHECK(!is_root || seteuid(0) == 0);
+	return result;
+}
+
+static void folders_are_opened_first_and_closed_last(void)
+{
+	begin();
+	CHECK(fchmodat(root, "d/e", 0555, 0) == 0);
+	base_list_release(&base); /* its mode was so before */
+	add("d", S_IFDIR | 0555, "", NULL);
+	add("d/b", S_IFREG | 0644, "guest", NULL);
+	add("d/e", S_IFDIR | 0755, "", NULL);
+	add("d/e/c", S_IFREG, "", TAR_NOTE_DELETED);
+	add("d/e/x", S_IFREG | 0644, "new", NULL);
+	REQUIRE(load() == 0);
+	for (size_t i = 0; i < list.count; i++)
+		list.changes[i].conflict = NULL;
+	CHECK(apply_as_a_user() == 0);
+	CHECK(holds("d/b", "guest") && holds("d/e/x", "new") &&
+	      is_gone("d/e/c"));
+	CHECK(fchmodat(root, "d", 0755, 0) == 0);
+	end();
+}
+
 static void what_the_guest_cannot_see_it_cannot_change(void)
 {
 	begin();
@@ -363,6 +432,8 @@ int main(void)
 	RUN(what_both_sides_changed_is_a_conflict);
 	RUN(what_is_withheld_is_not_applied_by_force_either);
 	RUN(a_file_that_the_host_added_keeps_its_folder);
+	RUN(nothing_is_deleted_when_there_is_no_room_for_its_new_name);
+	RUN(folders_are_opened_first_and_closed_last);
 	RUN(what_the_guest_cannot_see_it_cannot_change);
 	RUN(what_was_applied_is_no_change_until_the_guest_touches_it);
 	RUN(links_of_the_host_are_not_followed);
