@@ -140,12 +140,55 @@ static bool exists(const char *text)
 	return access(path, F_OK) == 0;
 }
 
-static int parse_volume(const char *text, struct share_record *share,
+/* Words of Docker's that change nothing here. */
+static bool means_nothing(const char *word)
+{
+	static const char *const words[] = { "z", "Z", "cached", "consistent",
+					     "delegated" };
+
+	for (size_t i = 0; i < ARRAY_SIZE(words); i++)
+		if (!strcmp(word, words[i]))
+			return true;
+	return false;
+}
+
+/*
+ * Cuts ":ro,z" off. What is no such word is refused: a misspelt "ro" would be
+ * a writable folder, at a place of that name.
+ */
+static int cut_words(char *text, bool *read_only, struct error *err)
+{
+	char *colon = strrchr(text, ':'), *save = NULL;
+	char shown[256];
+
+	if (!colon || strchr(colon, '/'))
+		return 0;
+	for (char *word = strtok_r(colon + 1, ",", &save); word;
+	     word = strtok_r(NULL, ",", &save)) {
+		if (!strcmp(word, "ro")) {
+			*read_only = true;
+		} else if (strcmp(word, "rw") != 0 && !means_nothing(word)) {
+			text_printable(word, strlen(word), shown,
+				       sizeof(shown));
+			return options_usage(err,
+					     "%s: neither ro nor rw, which is "
+					     "what may stand behind "
+					     "HOST:GUEST",
+					     shown);
+		}
+	}
+	*colon = '\0';
+	return 0;
+}
+
+static int parse_volume(char *text, struct share_record *share,
 			struct error *err)
 {
 	AUTO_FREE char *host = NULL;
 	AUTO_FREE char *guest = NULL;
 
+	if (strstr(text, ":/") && cut_words(text, &share->read_only, err) < 0)
+		return -1;
 	if (share_split(text, &host, &guest) < 0) {
 		char shown[256];
 
@@ -168,7 +211,7 @@ static int parse(const char *text, enum share_form form,
 	AUTO_FREE char *plain = xstrdup(text);
 	bool as_is = form != SHARE_FORM_VOLUME && exists(text);
 
-	if (!as_is)
+	if (!as_is && form != SHARE_FORM_VOLUME)
 		cut_mode(plain, &share->read_only);
 	if (form == SHARE_FORM_VOLUME || (form == SHARE_FORM_MOUNT && !as_is &&
 					  !exists(plain) && strchr(plain, ':')))

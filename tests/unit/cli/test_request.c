@@ -167,6 +167,16 @@ static void what_must_not_be_shared_is_refused(void)
 	      err.code == OPTIONS_USAGE);
 	CHECK(share_parse("b:x:ro", SHARE_FORM_MOUNT, &share, &err) < 0 &&
 	      fails("must be absolute") && err.code == OPTIONS_USAGE);
+	CHECK(ASK("./a", "-v", "./b:/x:r0") < 0 && fails("r0: neither ro") &&
+	      err.code == OPTIONS_USAGE);
+	CHECK(ASK("./a", "-v", "./b:/x:cached,or") < 0 && fails("or: neither"));
+	CHECK(share_parse("b:/x:or", SHARE_FORM_MOUNT, &share, &err) < 0 &&
+	      fails("or: neither ro") && err.code == OPTIONS_USAGE);
+	CHECK(ASK("./a", "-v", "./b:/x:ro,z", "-v", "./c:/y:delegated") == 0);
+	CHECK(request.shares.items[1].read_only &&
+	      !strcmp(request.shares.items[1].guest, "/x") &&
+	      !request.shares.items[2].read_only &&
+	      !strcmp(request.shares.items[2].guest, "/y"));
 	CHECK(ASK("./a", "-v", "./b:/x/../proc") < 0 && fails("\"..\""));
 	CHECK(ASK("./a", "./a/file:ro") < 0 && fails("single file"));
 	CHECK(ASK("./a:ro", "./a/file:ro") == 0);
