@@ -65,6 +65,29 @@ static int read_beneath(const char *folder, const char *path,
 	return 0;
 }
 
+/*
+ * The same of a folder that no guest writes: people keep such files elsewhere
+ * and link to them.
+ */
+static int read_linked(const char *folder, const char *path,
+		       struct buffer *text, struct error *err)
+{
+	AUTO_FREE char *whole = xasprintf("%s/%s", folder, path);
+	AUTO_CLOSE int fd =
+		open(whole, O_RDONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
+	struct stat st;
+
+	if (fd < 0)
+		return errno == ENOENT || errno == ENOTDIR
+			       ? 1
+			       : error_set(err, errno, "%s", path);
+	if (fstat(fd, &st) < 0 || !S_ISREG(st.st_mode))
+		return error_set(err, 0, "%s: not a file", path);
+	if (fileio_read_fd(fd, text, err) < 0)
+		return error_prefix(err, "%s", path);
+	return 0;
+}
+
 static int append(json_t *patterns, const char *pattern)
 {
 	json_t *other;
@@ -137,8 +160,14 @@ static int place_denied(const char *denied, const struct share_record *share,
 	return 0;
 }
 
+struct settings {
+	const char *folder, *file;
+	int (*read)(const char *folder, const char *path, struct buffer *text,
+		    struct error *err);
+};
+
 static void add_settings(const struct sandbox_record *record, size_t at,
-			 const char *folder, const char *file, json_t *patterns)
+			 const struct settings *from, json_t *patterns)
 {
 	AUTO_BUFFER struct buffer text = BUFFER_INIT(HIDE_SOURCE_MAX);
 	AUTO(json) json_t *denied = NULL;
@@ -146,15 +175,15 @@ static void add_settings(const struct sandbox_record *record, size_t at,
 	struct error err = { 0 };
 	json_t *path;
 	size_t i;
-	int result = read_beneath(folder, file, &text, &err);
+	int result = from->read(from->folder, from->file, &text, &err);
 
 	if (result == 0)
 		denied = hide_source_denied((const char *)text.data, text.len,
 					    &err);
 	if (result < 0 || (result == 0 && !denied)) {
 		if (at == 0)
-			log_warn("%s/%s: %s; nothing is hidden for it", folder,
-				 file, err.text);
+			log_warn("%s/%s: %s; nothing is hidden for it",
+				 from->folder, from->file, err.text);
 		return;
 	}
 	json_array_foreach(denied, i, path)
@@ -165,7 +194,7 @@ static void add_settings(const struct sandbox_record *record, size_t at,
 				 patterns) < 0)
 			log_warn("%s/%s: a denied path is too long, or one "
 				 "too many",
-				 folder, file);
+				 from->folder, from->file);
 	}
 }
 
@@ -173,14 +202,17 @@ static void add_all_settings(const struct sandbox_record *record, size_t at,
 			     json_t *patterns)
 {
 	const char *workspace = record->shares.items[0].host;
-	const char *home = getenv("HOME");
+	const struct settings all[] = {
+		{ "/etc/claude-code", "managed-settings.json", read_linked },
+		{ getenv("HOME"), ".claude/settings.json", read_linked },
+		{ getenv("CLAUDE_CONFIG_DIR"), "settings.json", read_linked },
+		{ workspace, ".claude/settings.json", read_beneath },
+		{ workspace, ".claude/settings.local.json", read_beneath },
+	};
 
-	if (home && *home == '/')
-		add_settings(record, at, home, ".claude/settings.json",
-			     patterns);
-	add_settings(record, at, workspace, ".claude/settings.json", patterns);
-	add_settings(record, at, workspace, ".claude/settings.local.json",
-		     patterns);
+	for (size_t i = 0; i < ARRAY_SIZE(all); i++)
+		if (all[i].folder && *all[i].folder == '/')
+			add_settings(record, at, &all[i], patterns);
 }
 
 /* The part of path behind folder; NULL when it does not lie beneath it. */

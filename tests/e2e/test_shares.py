@@ -44,15 +44,20 @@ def place(session, tmp_path_factory):
     put(f"{p.project}/.bawnignore", "# ours\n/secret/\n*.pem\n!*.key\n")
     put(f"{p.project}/.claude/settings.json", SETTINGS)
     put(f"{p.project}/.claude/settings.local.json", "no JSON")
-    put(f"{p.home}/.claude/settings.json",
+    # as people do who keep their settings elsewhere
+    put(f"{p.home}/.claude/none", "")
+    put(f"{p.home}-dotfiles/claude",
         json.dumps({"permissions": {"deny": [f"Read(/{p.other}/user)"]}}))
-    for hidden in (".env", "secret/x", "a.pem", "b.key", "deep/1/2/private"):
+    os.symlink(f"{p.home}-dotfiles/claude", f"{p.home}/.claude/settings.json")
+    put(f"{p.home}/other-claude/settings.json",
+        json.dumps({"permissions": {"deny": ["Read(./elsewhere)"]}}))
+    for hidden in (".env", "secret/x", "a.pem", "b.key", "deep/1/2/private", "elsewhere"):
         put(f"{p.project}/{hidden}", "hidden")
     put(f"{p.project}/vendor/lib", "theirs\n")
     put(f"{p.other}/file", "other\n")
     put(f"{p.other}/user", "hidden\n")
     put(p.single, "single\n")
-    p.bawn = session.with_env(HOME=p.home)
+    p.bawn = session.with_env(HOME=p.home, CLAUDE_CONFIG_DIR=f"{p.home}/other-claude")
     done = p.bawn("create", "--name", p.name, *SMALL, "--hide", "*.key",
                   "--quota", "8M,300", "-v", f"{p.other}:/root/other:ro", "shell",
                   p.project, f"{p.project}/vendor:ro", p.single,
@@ -114,9 +119,9 @@ def test_read_only_is_the_hosts_word(place):
 def test_hidden_paths_are_absent(place):
     bawn, name = place.bawn, place.name
     listed = bawn.exec(name, "find", ".").out
-    for hidden in (".env", "secret", "a.pem", "b.key", "private"):
+    for hidden in (".env", "secret", "a.pem", "b.key", "private", "elsewhere"):
         assert f"/{hidden}\n" not in listed
-    for path in (".env", "secret/x", "a.pem", "b.key", "deep/1/2/private",
+    for path in (".env", "secret/x", "a.pem", "b.key", "deep/1/2/private", "elsewhere",
                  "/root/other/user"):
         refused(bawn, name, f"cat {path}")
         refused(bawn, name, f"echo x > {path}")
