@@ -55,16 +55,21 @@ void change_list_release(struct change_list *list)
 	*list = (struct change_list){ NULL, 0, 0 };
 }
 
+static bool is_hidden(const struct maker *maker, const char *path, mode_t mode)
+{
+	return hide_list_matches(maker->context->hide, path,
+				 S_ISDIR(mode) ? HIDE_FOLDER : HIDE_FILE);
+}
+
 /* Why the host's file is not the one that the guest's change stands on. */
 static const char *conflict_of(const struct maker *maker, const char *path,
-			       const struct stat *host, bool is_folder)
+			       const struct stat *host, mode_t mode)
 {
 	const struct base_record *base =
 		base_list_find(maker->context->base, BASE_HOST, path);
 	struct base_record now;
 
-	if (hide_list_matches(maker->context->hide, path,
-			      is_folder ? HIDE_FOLDER : HIDE_FILE))
+	if (is_hidden(maker, path, mode))
 		return "hidden from the sandbox";
 	if (!host)
 		return base ? "deleted on the host meanwhile" : NULL;
@@ -95,7 +100,7 @@ static int add(struct maker *maker, enum change_kind kind, const char *path,
 		.kind = kind,
 		.path = xstrdup(path),
 		.entry = entry,
-		.conflict = conflict_of(maker, path, host, S_ISDIR(mode)),
+		.conflict = conflict_of(maker, path, host, mode),
 	};
 	if (host)
 		change->host = *host;
@@ -105,21 +110,24 @@ static int add(struct maker *maker, enum change_kind kind, const char *path,
 static int delete_tree(struct maker *maker, int at, const char *name,
 		       const char *path, const struct stat *st);
 
-/* What the host has in a folder; `kept` of the set stays. */
+/*
+ * What the host has in a folder; with keep, what the set has stays. 1 when
+ * something stays that the guest could not see, and the folder with it.
+ */
 static int delete_children(struct maker *maker, int at, const char *name,
 			   const char *path, bool keep)
 {
 	AUTO_CLOSE int fd = tree_open(at, name, O_RDONLY | O_DIRECTORY);
 	AUTO(dir) DIR *dir = fd < 0 ? NULL : fdopendir(fd);
 	struct dirent *child;
-	int result = 0, folder;
+	int result = 0, stays = 0, folder;
 
 	if (!dir)
 		return tree_error(maker->err, errno, path);
 	folder = TAKE_FD(fd);
 	if (maker->depth++ == DEPTH_MAX)
 		return tree_error(maker->err, ENAMETOOLONG, path);
-	while (result == 0 && (child = readdir(dir))) {
+	while (result >= 0 && (child = readdir(dir))) {
 		AUTO_FREE char *below = NULL;
 		struct stat st;
 
@@ -128,27 +136,31 @@ static int delete_children(struct maker *maker, int at, const char *name,
 		below = xasprintf("%s/%s", path, child->d_name);
 		if (keep && change_set_find(maker->context->set, below))
 			continue;
+		if (fstatat(folder, child->d_name, &st, AT_SYMLINK_NOFOLLOW) <
+		    0)
+			continue;
 		/* what the guest could not see it has not deleted */
-		if (fstatat(folder, child->d_name, &st, AT_SYMLINK_NOFOLLOW) ==
-			    0 &&
-		    !hide_list_matches(maker->context->hide, below,
-				       S_ISDIR(st.st_mode) ? HIDE_FOLDER
-							   : HIDE_FILE))
-			result = delete_tree(maker, folder, child->d_name,
-					     below, &st);
+		result = is_hidden(maker, below, st.st_mode)
+				 ? 1
+				 : delete_tree(maker, folder, child->d_name,
+					       below, &st);
+		stays |= result > 0;
 	}
 	maker->depth--;
-	return result;
+	return result < 0 ? -1 : stays;
 }
 
+/* As delete_children(). */
 static int delete_tree(struct maker *maker, int at, const char *name,
 		       const char *path, const struct stat *st)
 {
-	if (add(maker, CHANGE_DELETED, path, NULL, st) < 0)
-		return -1;
-	return S_ISDIR(st->st_mode)
-		       ? delete_children(maker, at, name, path, false)
-		       : 0;
+	int stays = S_ISDIR(st->st_mode)
+			    ? delete_children(maker, at, name, path, false)
+			    : 0;
+
+	if (stays)
+		return stays;
+	return add(maker, CHANGE_DELETED, path, NULL, st);
 }
 
 static ssize_t read_full(int fd, void *bytes, size_t len, off_t at)
@@ -235,7 +247,9 @@ static int compare(struct maker *maker, int at, const char *name,
 		return -1;
 	if (S_ISDIR(entry->mode) &&
 	    change_set_covers(maker->context->set, entry->path))
-		return delete_children(maker, at, name, entry->path, true);
+		return delete_children(maker, at, name, entry->path, true) < 0
+			       ? -1
+			       : 0;
 	return 0;
 }
 
@@ -250,19 +264,25 @@ static int take_entry(struct maker *maker, const struct set_entry *entry)
 	struct stat st;
 	bool there =
 		at >= 0 && fstatat(at, name, &st, AT_SYMLINK_NOFOLLOW) == 0;
+	int stays = 0;
 
 	base_record_of_entry(&now, entry);
 	/* it was applied, and the guest has not touched it since */
 	if (applied && base_record_same(applied, &now) && !S_ISDIR(entry->mode))
 		return 0;
-	if (entry->deleted)
-		return there ? delete_tree(maker, at, name, entry->path, &st)
-			     : 0;
-	if (there && (st.st_mode & S_IFMT) == (entry->mode & S_IFMT))
+	if (there && !entry->deleted &&
+	    (st.st_mode & S_IFMT) == (entry->mode & S_IFMT))
 		return compare(maker, at, name, entry, &st);
-	if (there && delete_tree(maker, at, name, entry->path, &st) < 0)
+	if (there)
+		stays = delete_tree(maker, at, name, entry->path, &st);
+	if (stays < 0 || entry->deleted)
+		return stays < 0 ? -1 : 0;
+	if (add(maker, CHANGE_NEW, entry->path, entry, there ? &st : NULL) < 0)
 		return -1;
-	return add(maker, CHANGE_NEW, entry->path, entry, there ? &st : NULL);
+	if (stays)
+		maker->list->changes[maker->list->count - 1].conflict =
+			"in the place of a folder with hidden files";
+	return 0;
 }
 
 static int by_path(const void *a, const void *b)

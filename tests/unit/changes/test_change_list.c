@@ -349,6 +349,25 @@ static void what_the_guest_cannot_see_it_cannot_change(void)
 	end();
 }
 
+static void a_folder_with_hidden_files_is_not_said_to_be_deleted(void)
+{
+	begin();
+	hide_list_add(&hide, "/d/e/c");
+	add("d", S_IFREG, "", TAR_NOTE_DELETED);
+	REQUIRE(load() == 0);
+	CHECK(list.count == 1 && is(0, CHANGE_DELETED, "d/b"));
+	CHECK(apply(false) == 0 && holds("d/e/c", "three\n"));
+	end();
+	begin();
+	hide_list_add(&hide, "/d/e/c");
+	add("d", S_IFREG | 0644, "in its place", NULL);
+	REQUIRE(load() == 0);
+	CHECK(list.count == 2 && is(0, CHANGE_NEW, "d") &&
+	      list.changes[0].conflict && is(1, CHANGE_DELETED, "d/b"));
+	CHECK(apply(false) == 0 && holds("d/e/c", "three\n"));
+	end();
+}
+
 static void what_was_applied_is_no_change_until_the_guest_touches_it(void)
 {
 	struct set_entry entry = { .path = (char *)"a",
@@ -435,6 +454,7 @@ int main(void)
 	RUN(nothing_is_deleted_when_there_is_no_room_for_its_new_name);
 	RUN(folders_are_opened_first_and_closed_last);
 	RUN(what_the_guest_cannot_see_it_cannot_change);
+	RUN(a_folder_with_hidden_files_is_not_said_to_be_deleted);
 	RUN(what_was_applied_is_no_change_until_the_guest_touches_it);
 	RUN(links_of_the_host_are_not_followed);
 	RUN(hostile_sets_are_refused);
