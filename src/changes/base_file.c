@@ -149,8 +149,9 @@ static int scan_folder(struct scan *scan, int fd, struct error *err)
 		close(fd);
 		return tree_error(err, ENOMEM, scan->path);
 	}
+	/* no change comes from so deep (tree_walk.c) */
 	if (scan->depth == DEPTH_MAX)
-		return tree_error(err, ENAMETOOLONG, scan->path);
+		return 0;
 	scan->depth++;
 	while (result == 0 && (child = readdir(dir))) {
 		const char *name = child->d_name;

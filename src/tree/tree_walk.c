@@ -249,6 +249,15 @@ static bool is_opaque(const struct walk *walk, int fd)
 	       value[0] == 'y';
 }
 
+/* One such path must not keep all other changes from being seen. */
+static int too_long(struct walk *walk, struct error *err)
+{
+	if (!(walk->setup->flags & TREE_WALK_CHANGES))
+		return tree_error(err, ENAMETOOLONG, walk->path);
+	skip(walk, "what lies in it is too deep to be copied");
+	return 0;
+}
+
 static int put_one(struct walk *walk, int at, const char *name,
 		   struct error *err);
 
@@ -264,7 +273,7 @@ static int put_children(struct walk *walk, int fd, struct error *err)
 		return tree_error(err, errno, walk->path);
 	}
 	if (walk->depth == DEPTH_MAX)
-		return tree_error(err, ENAMETOOLONG, walk->path);
+		return too_long(walk, err);
 	walk->depth++;
 	while (result == 0 && (errno = 0, (child = readdir(dir)))) {
 		const char *name = child->d_name;
@@ -272,10 +281,12 @@ static int put_children(struct walk *walk, int fd, struct error *err)
 		if (!strcmp(name, ".") || !strcmp(name, ".."))
 			continue;
 		if (text_format(walk->path + len, sizeof(walk->path) - len,
-				"%s%s", len ? "/" : "", name) < 0)
-			result = tree_error(err, ENAMETOOLONG, walk->path);
-		else
+				"%s%s", len ? "/" : "", name) == 0) {
 			result = put_one(walk, fd, name, err);
+		} else {
+			walk->path[len] = '\0';
+			result = too_long(walk, err);
+		}
 		walk->path[len] = '\0';
 	}
 	if (result == 0 && errno)

@@ -298,6 +298,19 @@ def test_files_made_of_nothing_do_not_fill_the_host(bawn, project):
         assert file.seek(32 << 20) and file.read() == b"end\n"
 
 
+def test_what_lies_too_deep_is_named_and_the_rest_is_applied(bawn, project):
+    box, top = project
+    inside(bawn, box, top, "echo y > plain; n=0; "
+                           "while [ $n -lt 560 ]; do mkdir d; cd d; n=$((n + 1)); done")
+    done = bawn("diff", "--stat", box, cwd=top)
+    assert " plain " in done.out and "too deep to be copied" in done.err
+    bawn("apply", box, cwd=top)
+    assert (top / "plain").read_text() == "y\n" and (top / "d/d/d").is_dir()
+    # now that the host has what is deep
+    inside(bawn, box, top, "echo z > plain")
+    assert bawn("diff", "--name-only", box, cwd=top).out == "plain\n"
+
+
 def test_only_overlay_mode_has_changes(bawn, shared_box):
     for command in ["diff", "apply", "discard"]:
         done = bawn.raw(command, shared_box)

@@ -106,6 +106,40 @@ static void a_disk_has_fifos_and_every_kind_of_attribute(void)
 	CHECK(!has || memmem(disk.data, disk.len, name, strlen(name)));
 }
 
+static void make_deep(unsigned levels)
+{
+	int at = open(top, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+
+	for (unsigned i = 0; i < levels; i++) {
+		int next;
+
+		CHECK(mkdirat(at, "deep", 0755) == 0);
+		next = openat(at, "deep", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+		close(at);
+		at = next;
+	}
+	close(at);
+}
+
+static void what_lies_too_deep_keeps_no_other_change_out(void)
+{
+	AUTO_BUFFER struct buffer archive = BUFFER_INIT(16 * ARCHIVE_MAX);
+	struct tree_walk_setup setup = { .put = put,
+					 .ctx = &archive,
+					 .flags = 0 };
+	int at = open(top, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+
+	make_deep(600);
+	CHECK(tree_walk(AT_FDCWD, top, "", &setup, &err) < 0);
+	buffer_consume(&archive, archive.len);
+	walk(&archive, TREE_WALK_CHANGES, false);
+	/* and a FIFO */
+	CHECK(skipped_count == 2 && type_of(&archive, "deep/deep") == '5' &&
+	      type_of(&archive, "kept/file") == '0');
+	CHECK(fileio_remove_tree(at, "deep", &err) == 0);
+	close(at);
+}
+
 /* What a file's own bytes are, says who reads them. */
 static ssize_t read_letters(void *ctx, int fd, uint64_t at, void *bytes,
 			    size_t len)
@@ -143,6 +177,7 @@ int main(void)
 	CHECK(mkfifo("kept/pipe", 0600) == 0);
 	RUN(folders_are_emptied_or_left_out_as_is_chosen);
 	RUN(a_disk_has_fifos_and_every_kind_of_attribute);
+	RUN(what_lies_too_deep_keeps_no_other_change_out);
 	RUN(another_reader_is_asked_for_each_byte_in_turn);
 	CHECK(chdir("/") == 0 && fileio_remove_tree(AT_FDCWD, top, &err) == 0);
 	return DONE();
