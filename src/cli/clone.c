@@ -8,9 +8,11 @@
 #include "cli/clone.h"
 
 #include <fcntl.h>
+#include <jansson.h>
 #include <stdio.h>
 #include <string.h>
 
+#include "base/buffer.h"
 #include "base/error.h"
 #include "base/fileio.h"
 #include "base/log.h"
@@ -20,6 +22,7 @@
 #include "cli/clone_modules.h"
 #include "cli/clone_source.h"
 #include "cli/git_remote.h"
+#include "cli/hidden.h"
 #include "cli/progress_view.h"
 #include "cli/relay.h"
 #include "cli/request.h"
@@ -29,6 +32,11 @@
 #include "cli/store.h"
 
 #define INTERRUPTED 128 /* exit codes from here on are signals */
+#define SCRIPT_ARGS 4
+#define HIDDEN_BYTES_MAX \
+	(96u * 1024) /* one argument of a program has no more */
+
+AUTO_DEFINE(json, json_t *, json_decref)
 
 /* $1 workspace */
 static const char make_folder[] =
@@ -57,7 +65,11 @@ static const char make_clone[] =
 	"	git reset -q --hard\n"
 	"fi\n";
 
-/* $1 workspace, $2 origin, $3 the host's work tree */
+/*
+ * $1 workspace, $2 origin, $3 the host's work tree, $4 what is hidden of that.
+ * A tracked file that is hidden looks deleted there: it stays as it was
+ * committed, or a commit of everything inside would delete it.
+ */
 static const char carry_in[] =
 	"set -e\n"
 	"export GIT_OPTIONAL_LOCKS=0\n"
@@ -68,6 +80,8 @@ static const char carry_in[] =
 	"from=$2 tree=$3\n"
 	"cd -- \"$1\"\n"
 	"patch=$PWD/.git/bawn-changes others=$PWD/.git/bawn-others\n"
+	"hidden=$PWD/.git/bawn-hidden\n"
+	"printf '%s\\n' \"$4\" >\"$hidden\"\n"
 	"cd -- \"$tree\"\n"
 	"base=$(of_host rev-parse -q --verify HEAD || "
 	"git hash-object -t tree /dev/null)\n"
@@ -79,7 +93,9 @@ static const char carry_in[] =
 	"fi\n"
 	"tar -C \"$tree\" --null --verbatim-files-from --no-recursion "
 	"-T \"$others\" -cf - | tar -xf -\n"
-	"rm -f \"$patch\" \"$others\"\n";
+	"git ls-files -z -c -i --exclude-from=\"$hidden\" | "
+	"git checkout-index -q -f -z --stdin\n"
+	"rm -f \"$patch\" \"$others\" \"$hidden\"\n";
 
 int clone_check(const struct request *request, struct error *err)
 {
@@ -127,10 +143,10 @@ static long take_words(void *ctx, bool is_error, uint8_t *bytes, size_t len,
 
 static int run_script(struct sandbox *sandbox, struct plan *plan,
 		      const char *user, const char *script,
-		      const char *const args[3], struct error *err)
+		      const char *const args[SCRIPT_ARGS], struct error *err)
 {
-	const char *argv[] = { "sh",    "-c",    script,  "sh",
-			       args[0], args[1], args[2], NULL };
+	const char *argv[] = { "sh",    "-c",    script,  "sh", args[0],
+			       args[1], args[2], args[3], NULL };
 	struct last_words words = { .len = 0 };
 	struct relay_filter filter = { .take = take_words, .ctx = &words };
 	struct session_wish wish = { .user = user,
@@ -156,21 +172,54 @@ static int run_script(struct sandbox *sandbox, struct plan *plan,
 			 words.len ? shown : "git failed");
 }
 
+/* What is hidden of the work tree, as lines: its patterns are those of git. */
+static int hidden_lines(const struct sandbox_record *record,
+			struct buffer *lines, struct error *err)
+{
+	AUTO(json) json_t *patterns = hidden_of(record, 0, err);
+	json_t *pattern;
+	size_t i;
+
+	if (!patterns)
+		return -1;
+	json_array_foreach(patterns, i, pattern)
+	{
+		if (buffer_printf(lines, "%s\n", json_string_value(pattern)) <
+		    0)
+			return error_set(err, 0,
+					 "too many hidden paths for "
+					 "--with-changes");
+	}
+	return 0;
+}
+
+static int carry_changes(struct sandbox *sandbox,
+			 const struct clone_source *source, struct error *err)
+{
+	AUTO_BUFFER struct buffer hidden = BUFFER_INIT(HIDDEN_BYTES_MAX);
+	const struct sandbox_record *record = &sandbox->record;
+	const char *args[SCRIPT_ARGS] = { record->shares.items[0].guest,
+					  source->origin, CLONE_CHANGES, "" };
+
+	if (hidden_lines(record, &hidden, err) < 0)
+		return -1;
+	args[3] = buffer_str(&hidden);
+	return run_script(sandbox, NULL, NULL, carry_in, args, err);
+}
+
 static int clone_in_guest(struct sandbox *sandbox, struct plan *plan,
 			  const struct clone_source *source, struct error *err)
 {
 	const struct sandbox_record *record = &sandbox->record;
-	const char *args[3] = { record->shares.items[0].guest, source->origin,
-				CLONE_CHANGES };
+	const char *args[SCRIPT_ARGS] = { record->shares.items[0].guest,
+					  source->origin, "", "" };
 
 	if (run_script(sandbox, plan, "root", make_folder, args, err) < 0 ||
 	    run_script(sandbox, NULL, NULL, make_clone, args, err) < 0 ||
 	    run_script(sandbox, NULL, NULL, clone_modules_script, args, err) <
 		    0)
 		return -1;
-	if (!record->with_changes)
-		return 0;
-	return run_script(sandbox, NULL, NULL, carry_in, args, err);
+	return record->with_changes ? carry_changes(sandbox, source, err) : 0;
 }
 
 /* From now on the host's work tree is out of the guest's sight. */

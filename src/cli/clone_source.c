@@ -90,6 +90,38 @@ static int of_file(const struct share_record *workspace, const char *shown,
 	return 0;
 }
 
+/* The folder above that has a repository; malloc'd, NULL: none has. */
+static char *repository_above(const char *path)
+{
+	AUTO_FREE char *above = xstrdup(path);
+	char *slash;
+
+	while ((slash = strrchr(above, '/')) && slash != above) {
+		*slash = '\0';
+		if (type_in(above, ".git"))
+			return TAKE_PTR(above);
+	}
+	return NULL;
+}
+
+static int not_a_top(const char *path, const char *shown, struct error *err)
+{
+	AUTO_FREE char *above = repository_above(path);
+	char other[256];
+
+	if (!above)
+		return error_set(err, 0,
+				 "%s is not the top folder of a git "
+				 "repository, and clone mode needs one (\"git "
+				 "init\" makes one)",
+				 shown);
+	text_printable(above, strlen(above), other, sizeof(other));
+	return error_set(err, 0,
+			 "%s is not the top folder of its git repository, "
+			 "which clone mode needs: give %s",
+			 shown, other);
+}
+
 static int find(const struct share_record *workspace, const char *shown,
 		struct clone_source *source, struct error *err)
 {
@@ -111,10 +143,7 @@ static int find(const struct share_record *workspace, const char *shown,
 	}
 	if (source->host && is_git_folder(source->host))
 		return 0;
-	return error_set(err, 0,
-			 "%s is not the top folder of a git repository, and "
-			 "clone mode needs one (\"git init\" makes one)",
-			 shown);
+	return not_a_top(workspace->host, shown, err);
 }
 
 int clone_source_of(const struct share_record *workspace,

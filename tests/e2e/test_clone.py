@@ -82,9 +82,16 @@ def test_commits_come_back_and_nothing_else_does(bawn, repository):
     repository.write("new/-x file", "new\n")
     repository.write("a.secret", "password\n")
     before = repository.git("status", "--porcelain").stdout
+    # what is hidden is not carried in: neither as a file nor as a deletion
+    repository.write(".env", "password\n")
+    repository.write("kept", "hidden\n")
+    repository.write(".bawnignore", "/.env\nk*t\n.bawnignore\n")
     name = "clone-box"
     create(bawn, name, repository, "--with-changes")
 
+    for path in (".env", ".bawnignore"):
+        os.unlink(f"{repository.path}/{path}")
+    repository.git("checkout", "kept")
     # what is inside: the commit, the changes, nothing that git ignores
     assert inside(bawn, name, repository, "git status --porcelain") == before
     assert inside(bawn, name, repository,
@@ -138,6 +145,7 @@ def hostile(bawn, name, repository):
     done = repository.git("fetch", "sandbox-" + name, check=False)
     assert done.returncode != 0 and "ERR" not in done.stdout
     assert "no?[31m?[2J here" in done.stderr and "\033" not in done.stderr
+    plant_names(bawn, name, repository)
     replace("exec sleep 1000")
     with subprocess.Popen(["git", "fetch", "sandbox-" + name], cwd=repository.path,
                           env=repository.environ, stdin=subprocess.DEVNULL,
@@ -147,6 +155,23 @@ def hostile(bawn, name, repository):
         os.killpg(fetch.pid, signal.SIGINT)
         fetch.wait(timeout=10)
     wait(lambda: not bawn.running(name, "sleep 1000"), 30, "its session ends")
+
+
+def plant_names(bawn, name, repository):
+    """Names that lead out of the remote's own; of a commit that the host has, so no pack is needed."""
+    commit = repository.git("rev-parse", "HEAD").stdout.strip().encode()
+    names = [b"HEAD\0side-band-64k agent=x"] + [b"refs/heads/" + one for one in (
+        b"fine", b"../../heads/pwned", b"../../../config", b"/abs", b"a..b", b"x.lock", b".hidden",
+        b"esc\033[2J", b"c1\xc2\x9b", b"sp ace", b"@{1}")] + [b"refs/../config", b"refs/tags/t"]
+    lines = [b"%s %s\n" % (commit, one) for one in names]
+    said = b"".join(b"%04x%s" % (len(line) + 4, line) for line in lines) + b"0000"
+    bawn("exec", "-i", "-u", "root", name, "sh", "-c", "cat > /tmp/said; printf '#!/bin/sh\\ncat "
+         "/tmp/said; exec cat > /dev/null\\n' > /usr/bin/git-upload-pack", input=said)
+    before = set(repository.git("for-each-ref").stdout.splitlines())
+    done = repository.git("fetch", "sandbox-" + name, check=False)
+    assert "\033" not in done.stderr and "\x9b" not in done.stderr
+    new = set(repository.git("for-each-ref").stdout.splitlines()) - before
+    assert {line.split("\t")[1] for line in new} == {f"refs/remotes/sandbox-{name}/fine"}
 
 
 @pytest.mark.seconds(300)

@@ -12,6 +12,7 @@
 #include "base/error.h"
 #include "base/fileio.h"
 #include "base/own.h"
+#include "base/text.h"
 #include "lib/tap.h"
 #include "state/share_list.h"
 
@@ -111,6 +112,9 @@ static void what_is_no_repository_is_said_so(void)
 	CHECK(look("none") < 0 && strstr(err.text, "top folder of a git"));
 	fileio_mkdirs(at("empty/.git"), 0700, NULL);
 	CHECK(look("empty") < 0 && strstr(err.text, "top folder of a git"));
+	fileio_mkdirs(at("plain/in/it"), 0700, NULL);
+	CHECK(look("plain/in/it") < 0 && strstr(err.text, "/plain/in/it is") &&
+	      text_ends(err.text, "/plain"));
 }
 
 static void a_link_for_git_is_refused(void)
