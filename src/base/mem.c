@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * mem.c - allocation that cannot fail
+ * mem.c - allocation that cannot fail, and what memory holds
  */
 #include "base/mem.h"
 
@@ -81,4 +81,12 @@ char *xasprintf(const char *fmt, ...)
 	vsnprintf(text, (size_t)len + 1, fmt, again);
 	va_end(again);
 	return text;
+}
+
+bool mem_is_zero(const void *bytes, size_t len)
+{
+	const char *at = bytes;
+
+	/* Each byte equals the one after it, and the first one is zero. */
+	return !len || (!at[0] && !memcmp(at, at + 1, len - 1));
 }

@@ -14,6 +14,7 @@
 
 #include "base/error.h"
 #include "base/fileio.h"
+#include "base/mem.h"
 #include "base/own.h"
 #include "changes/change_set.h"
 #include "cli/changes_internal.h"
@@ -68,18 +69,13 @@ static int on_end(void *ctx, struct error *err)
 	return 0;
 }
 
-static bool all_zero(const uint8_t *bytes, size_t len)
-{
-	return !bytes[0] && !memcmp(bytes, bytes + 1, len - 1);
-}
-
 static int put(struct receiving *receiving, const uint8_t *bytes, size_t len,
 	       struct error *err)
 {
 	while (len) {
 		size_t piece = len < PIECE_BYTES ? len : PIECE_BYTES;
 
-		if (!all_zero(bytes, piece) &&
+		if (!mem_is_zero(bytes, piece) &&
 		    fileio_pwrite_all(receiving->fd, bytes, piece,
 				      (off_t)receiving->at, err) < 0)
 			return -1;

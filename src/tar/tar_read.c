@@ -76,13 +76,6 @@ static void forget_meta(struct tar_reader *reader)
 	buffer_consume(&reader->long_target, reader->long_target.len);
 }
 
-static bool is_zero(const struct tar_header *header)
-{
-	const char *bytes = (const char *)header;
-
-	return !bytes[0] && !memcmp(bytes, bytes + 1, sizeof(*header) - 1);
-}
-
 static int named(const char *name, size_t len, struct error *err)
 {
 	char shown[SHOWN_MAX];
@@ -363,7 +356,7 @@ static int take_header(struct tar_reader *reader, struct error *err)
 	int64_t sum;
 
 	reader->have = 0;
-	if (is_zero(header)) {
+	if (mem_is_zero(header, sizeof(*header))) {
 		if (pending)
 			return error_set(err, 0, "archive: cut off");
 		reader->state = reader->one_zero ? STATE_END : STATE_HEADER;

@@ -234,11 +234,6 @@ static int put_run(struct tree_writer *writer, const uint8_t *from, size_t len,
 	return 0;
 }
 
-static bool all_zero(const uint8_t *bytes, size_t len)
-{
-	return !bytes[0] && !memcmp(bytes, bytes + 1, len - 1);
-}
-
 int tree_writer_data(struct tree_writer *writer, const void *bytes, size_t len,
 		     struct error *err)
 {
@@ -249,7 +244,7 @@ int tree_writer_data(struct tree_writer *writer, const void *bytes, size_t len,
 	while (len) {
 		size_t piece = len < PIECE ? len : PIECE;
 
-		if (all_zero(at, piece)) {
+		if (mem_is_zero(at, piece)) {
 			if (put_run(writer, run, (size_t)(at - run), err) < 0)
 				return -1;
 			writer->offset += (off_t)piece;

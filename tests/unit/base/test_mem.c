@@ -57,6 +57,24 @@ static void asprintf_formats_any_length(void)
 	CHECK(strcmp(text + 499, "7-end") == 0);
 }
 
+static void zero_is_told_from_one_byte_anywhere(void)
+{
+	unsigned char bytes[67] = { 0 };
+
+	CHECK(mem_is_zero(bytes, 0));
+	for (size_t len = 1; len <= sizeof(bytes); len++)
+		CHECK(mem_is_zero(bytes, len));
+	for (size_t i = 0; i < sizeof(bytes); i++) {
+		bytes[i] = 1;
+		CHECK(!mem_is_zero(bytes, sizeof(bytes)));
+		CHECK(mem_is_zero(bytes, i));
+		bytes[i] = 0;
+	}
+	memset(bytes, 1, sizeof(bytes));
+	CHECK(!mem_is_zero(bytes, sizeof(bytes)));
+	CHECK(mem_is_zero(bytes, 0));
+}
+
 static bool is_open(int fd)
 {
 	return fcntl(fd, F_GETFD) >= 0;
@@ -140,6 +158,7 @@ int main(void)
 	RUN(realloc_keeps_the_content);
 	RUN(strndup_stops_at_the_nul_and_at_the_length);
 	RUN(asprintf_formats_any_length);
+	RUN(zero_is_told_from_one_byte_anywhere);
 	RUN(owned_descriptor_is_closed_at_the_end_of_its_scope);
 	RUN(taken_descriptor_stays_open);
 	RUN(taken_pointer_is_left_null);
