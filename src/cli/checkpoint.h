@@ -84,15 +84,15 @@ int checkpoint_make(const struct sandbox *sandbox,
 		    const struct checkpoint_wish *wish,
 		    struct checkpoint_made *made, struct error *err);
 /*
- * The disk alone, of a sandbox in any state: its top layer as it is now, in a
- * new file of the folder, which nobody writes to any more. The caller holds the
- * sandbox's lock.
+ * checkpoint_take.c: the disk alone, of a sandbox in any state: its top layer
+ * as it is now, in a new file of the folder, which nobody writes to any more.
+ * The caller holds the sandbox's lock.
  */
 int checkpoint_take_disk(const struct sandbox *sandbox, int folder,
 			 const char *name, struct error *err);
 /*
- * Disk and memory for the next start; the machine is gone and the caller holds
- * the lock.
+ * checkpoint_restore.c: disk and memory for the next start; the machine is gone
+ * and the caller holds the lock.
  */
 int checkpoint_restore(const struct sandbox *sandbox,
 		       const struct checkpoint *checkpoint, struct error *err);
