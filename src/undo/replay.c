@@ -339,32 +339,62 @@ static int append(struct buffer *out, const struct journal_record *record)
 	return len ? buffer_append(out, bytes, len) : -1;
 }
 
-/* The journal again, with the steps that were left alone (last one first). */
-static int write_kept(const struct scan *scan, const size_t *kept, size_t count,
-		      struct error *err)
+/* What is no step, but tells the host's changes from the guest's. */
+static bool is_about_time(enum journal_type type)
 {
-	AUTO_BUFFER struct buffer out = BUFFER_INIT(JOURNAL_BYTES_MAX);
+	return type == JOURNAL_SHARE || type == JOURNAL_LEFT ||
+	       type == JOURNAL_RESTART || type == JOURNAL_END;
+}
+
+/* Steps that were left alone (last one first), and all that is no step. */
+static int encode_kept(const struct scan *scan, const size_t *kept,
+		       size_t count, struct buffer *out)
+{
 	struct journal_reader reader = scan->reader;
-	struct journal_record record;
+	struct journal_record record, end = { .path = "", .text = "" };
 	uint8_t head[JOURNAL_HEAD_BYTES];
 	int failed;
 
 	journal_head(head);
-	failed = buffer_append(&out, head, sizeof(head));
+	failed = buffer_append(out, head, sizeof(head));
 	reader.at = sizeof(head);
 	while (!failed && count && journal_next(&reader, &record) > 0) {
-		if (record.type == JOURNAL_SHARE || record.type == JOURNAL_LEFT)
-			failed = append(&out, &record);
+		if (is_about_time(record.type))
+			failed = append(out, &record);
+		if (record.type == JOURNAL_END)
+			end = record;
 	}
 	while (!failed && count > 0) {
 		if (journal_at(&reader, kept[--count], &record) > 0)
-			failed = append(&out, &record);
+			failed = append(out, &record);
+		/* what ended well still did, steps or not */
+		if (!failed && !count && scan->ended)
+			failed = append(out, &end);
 	}
-	if (failed)
+	return failed;
+}
+
+/*
+ * The journal again, as old as it was: until when the guest wrote is what tells
+ * that the host did, also the next time.
+ */
+static int write_kept(const struct scan *scan, const size_t *kept, size_t count,
+		      struct error *err)
+{
+	AUTO_BUFFER struct buffer out = BUFFER_INIT(JOURNAL_BYTES_MAX);
+	int64_t written_ns = scan->written_ns - SLACK_NS;
+	const struct timespec times[2] = { { .tv_nsec = UTIME_OMIT },
+					   { written_ns / 1000000000,
+					     written_ns % 1000000000 } };
+
+	if (encode_kept(scan, kept, count, &out) != 0)
 		return error_set(err, 0, "undo journal: too large");
 	if (fileio_replace(scan->folder, SEGMENT_JOURNAL, out.data, out.len,
 			   0600, 0, err) < 0)
 		return -1;
+	if (utimensat(scan->folder, SEGMENT_JOURNAL, times,
+		      AT_SYMLINK_NOFOLLOW) < 0)
+		return error_set(err, errno, "undo journal");
 	unlinkat(scan->folder, DONE, 0);
 	return 0;
 }

@@ -150,15 +150,38 @@ static void plan_create(struct plan *plan, const struct journal_record *record)
 	see(plan, record->share, record->path, SEEN_ABSENT);
 }
 
+/* Whether what the host made meanwhile stays in the way of the old file. */
+static bool is_in_the_way(struct plan *plan,
+			  const struct journal_record *record)
+{
+	struct journal_file now;
+
+	if (!exists(plan, record->share, record->path, &now) || !now.ino ||
+	    place_same_inode(&now, &record->file) ||
+	    inode_map_get(&plan->replay->touched, &now) ||
+	    inode_map_get(&plan->replay->restored, &now) ||
+	    (S_ISDIR(now.mode) && S_ISDIR(record->file.mode)))
+		return false;
+	if (plan->replay->force && !S_ISDIR(now.mode))
+		return false;
+	replay_say(plan->replay, plan->scan, record->share, REPLAY_CONFLICT,
+		   record->path, "something new has this name");
+	return true;
+}
+
 static void plan_remove(struct plan *plan, const struct journal_record *record)
 {
+	/* A socket is of no use without who listened on it. */
+	bool stays =
+		!S_ISSOCK(record->file.mode) && is_in_the_way(plan, record);
 	struct name *name =
 		see(plan, record->share, record->path, SEEN_PRESENT);
 
 	free(name->shown);
 	name->shown = NULL;
 	name->restored = true;
-	if (!(record->flags & JOURNAL_CREATED) && !S_ISSOCK(record->file.mode))
+	if (!stays && !(record->flags & JOURNAL_CREATED) &&
+	    !S_ISSOCK(record->file.mode))
 		replay_say(plan->replay, plan->scan, record->share,
 			   REPLAY_RESTORED, record->path, "");
 }
@@ -171,7 +194,8 @@ static void plan_rename(struct plan *plan, const struct journal_record *record)
 	struct journal_file now;
 	struct name *left, *to;
 
-	if (!exists(plan, record->share, record->text, &now))
+	if (!exists(plan, record->share, record->text, &now) ||
+	    is_in_the_way(plan, record))
 		return;
 	left = see(plan, record->share, record->text, SEEN_ABSENT);
 	left->restored = false;

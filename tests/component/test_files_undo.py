@@ -7,6 +7,7 @@ that the command reads.
 import contextlib
 import errno
 import fcntl
+import glob
 import json
 import os
 import random
@@ -314,7 +315,15 @@ def test_what_the_host_changed_is_shown_and_left_alone(place, box):
     place.put("new file", "and mine")
     os.rename(place.host("new file"), place.host("replaced"))
     place.put("removed", "again")
+    place.put("renamed", "again")
+    plan = box.bawn("--dry-run")
     said = box.bawn("-y", code=1)
+    for name in ("changed", "made", "replaced", "removed", "renamed"):
+        assert f"leave alone {place.host(name)}: " in plan, plan
+        assert f" {place.host(name)}\n" not in plan and f" to {place.host(name)}" not in plan, plan
+    os.unlink(place.host("renamed"))
+    # once more: what was left alone still is
+    assert "leave alone" in box.bawn("-y", code=1)
     for name in ("changed", "made", "made folder", "replaced", "removed"):
         assert f"leave alone {place.host(name)}: " in said, said
     assert place.get("changed") == b"the host's words"
@@ -331,6 +340,30 @@ def test_what_the_host_changed_is_shown_and_left_alone(place, box):
     assert place.get("replaced") == b"old version"
     assert place.get("removed") == b"was here"
     assert not os.path.exists(place.host("made"))
+
+
+def test_what_the_host_changed_after_a_crash_is_left_alone_each_time(place, box):
+    """A killed server says nothing of how it left a file; times are all there is then."""
+    place.put("changed", "before")
+    place.put("other", "before")
+    files = box.serve()
+    for name in ("changed", "other"):
+        files.write(files.lookup(name).node, b"guest's")
+    files.process.kill()
+    files.process.wait()
+    place.running.remove(files)
+    place.put("changed", "the host's")
+    # the crash was a while ago, the host's change a while after it
+    now = time.time()
+    for journal in glob.glob(f"{box.state}/undo/*/journal"):
+        os.utime(journal, (now - 100, now - 100))
+    os.utime(place.host("other"), (now - 101, now - 101))
+    os.utime(place.host("changed"), (now - 50, now - 50))
+    for _ in range(3):
+        assert f"leave alone {place.host('changed')}: " in box.bawn("-y", code=1)
+        assert place.get("changed") == b"the host's" and place.get("other") == b"before"
+    box.bawn("-f")
+    assert place.get("changed") == b"before"
 
 
 def test_a_planted_link_is_not_followed(place, box):
