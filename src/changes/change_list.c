@@ -293,6 +293,39 @@ static int by_path(const void *a, const void *b)
 	return order ? order : (int)x->kind - (int)y->kind;
 }
 
+/* The change that makes this folder of something else, or NULL. */
+static const struct change *makes_folder(const struct change_list *list,
+					 const char *path)
+{
+	struct change wanted = { .path = (char *)path, .kind = CHANGE_NEW };
+	const struct change *found =
+		list->count ? bsearch(&wanted, list->changes, list->count,
+				      sizeof(wanted), by_path)
+			    : NULL;
+
+	return found && S_ISDIR(found->entry->mode) ? found : NULL;
+}
+
+/* What is to lie in a folder that is left out has no place. */
+static void inherit_conflicts(struct change_list *list)
+{
+	for (size_t i = 0; i < list->count; i++) {
+		struct change *change = &list->changes[i];
+		AUTO_FREE char *above = xstrdup(change->path);
+		char *slash;
+
+		while (!change->conflict && (slash = strrchr(above, '/'))) {
+			const struct change *folder;
+
+			*slash = '\0';
+			folder = makes_folder(list, above);
+			if (folder && folder->conflict)
+				change->conflict =
+					"in a folder that is in conflict";
+		}
+	}
+}
+
 int change_list_make(const struct change_context *context,
 		     struct change_list *list, struct error *err)
 {
@@ -305,6 +338,7 @@ int change_list_make(const struct change_context *context,
 	if (list->count)
 		qsort(list->changes, list->count, sizeof(*list->changes),
 		      by_path);
+	inherit_conflicts(list);
 	return 0;
 }
 

@@ -68,7 +68,11 @@ static void tell_conflicts(struct tally *tally, bool force, bool quiet)
 		const struct change *change = &list->changes[i];
 		AUTO_FREE char *name = NULL;
 
-		if (!change->conflict)
+		/* what becomes another type is two changes, of which one is
+		 * told */
+		if (!change->conflict ||
+		    (i && change[-1].conflict &&
+		     !strcmp(change[-1].path, change->path)))
 			continue;
 		tally->conflicts++;
 		json_array_append_new(tally->conflict_paths,

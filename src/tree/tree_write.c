@@ -333,7 +333,10 @@ static int make_folder(struct tree_writer *writer,
 	fd = tree_open(writer->parent, name, O_RDONLY | O_DIRECTORY);
 	if (fd < 0)
 		return tree_error(err, errno, entry->path);
-	if (made && set_owner(writer, fd, "") < 0)
+	/* at once, if it may: whoever is killed leaves it as it is to be */
+	if (made && (set_owner(writer, fd, "") < 0 ||
+		     ((entry->mode & 0300) == 0300 &&
+		      fchmod(fd, entry->mode & 01777) < 0)))
 		return tree_error(err, errno, entry->path);
 	set_xattrs(fd, entry);
 	if (writer->folder_count == writer->folder_room) {

@@ -241,6 +241,24 @@ static void what_both_sides_changed_is_a_conflict(void)
 	end();
 }
 
+static void what_lies_in_a_folder_that_is_in_conflict_is_too(void)
+{
+	begin();
+	add("n", S_IFDIR | 0755, "", NULL);
+	add("n-", S_IFREG | 0644, "beside", NULL);
+	add("n/in", S_IFDIR | 0755, "", NULL);
+	add("n/in/x", S_IFREG | 0644, "x", NULL);
+	CHECK(symlinkat("../outside", root, "n") == 0);
+	REQUIRE(load() == 0);
+	CHECK(list.count == 5 && is(2, CHANGE_NEW, "n-") &&
+	      !list.changes[2].conflict);
+	CHECK(list.changes[0].conflict && list.changes[1].conflict &&
+	      list.changes[3].conflict && list.changes[4].conflict);
+	CHECK(apply(false) == 0 && applied_count == 1);
+	CHECK(apply(true) == 0 && holds("n/in/x", "x"));
+	end();
+}
+
 static void what_is_withheld_is_not_applied_by_force_either(void)
 {
 	begin();
@@ -395,9 +413,18 @@ static void links_of_the_host_are_not_followed(void)
 	add("to/f", S_IFREG | 0644, "x", NULL);
 	REQUIRE(load() == 0);
 	CHECK(is(0, CHANGE_DELETED, "to") && list.changes[0].conflict);
-	CHECK(apply(false) < 0);
+	CHECK(apply(false) == 0 && applied_count == 0);
 	CHECK(faccessat(outside, "f", F_OK, 0) < 0);
 	CHECK(apply(true) == 0 && holds("to/f", "x"));
+	CHECK(faccessat(outside, "f", F_OK, 0) < 0);
+	end();
+	/* put there after the host was looked at */
+	begin();
+	add("to", S_IFDIR | 0755, "", NULL);
+	add("to/f", S_IFREG | 0644, "x", NULL);
+	REQUIRE(load() == 0);
+	CHECK(symlinkat("../outside", root, "to") == 0);
+	CHECK(apply(true) < 0 && strstr(err.text, "symbolic link"));
 	CHECK(faccessat(outside, "f", F_OK, 0) < 0);
 	end();
 }
@@ -449,6 +476,7 @@ int main(void)
 	RUN(types_change_both_ways);
 	RUN(an_opaque_folder_replaces_the_hosts);
 	RUN(what_both_sides_changed_is_a_conflict);
+	RUN(what_lies_in_a_folder_that_is_in_conflict_is_too);
 	RUN(what_is_withheld_is_not_applied_by_force_either);
 	RUN(a_file_that_the_host_added_keeps_its_folder);
 	RUN(nothing_is_deleted_when_there_is_no_room_for_its_new_name);

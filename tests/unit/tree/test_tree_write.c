@@ -94,6 +94,9 @@ static void files_folders_and_links_keep_mode_and_time(void)
 
 	setup();
 	CHECK(put("d", S_IFDIR | 0555, NULL, "") == 0);
+	CHECK(put("open", S_IFDIR | 0775, NULL, "") == 0);
+	REQUIRE(fstatat(root, "open", &st, 0) == 0);
+	CHECK((st.st_mode & 07777) == 0775);
 	CHECK(put("d/f", S_IFREG | 0640, NULL, "hello") == 0);
 	CHECK(put("d/l", S_IFLNK | 0777, "/etc/passwd", "") == 0);
 	CHECK(put("d/h", S_IFREG | 0640, "d/f", "") == 0);
