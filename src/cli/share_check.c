@@ -8,19 +8,25 @@
 #include "cli/share_parse.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <pwd.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/buffer.h"
 #include "base/error.h"
+#include "base/fileio.h"
 #include "base/mem.h"
 #include "base/own.h"
 #include "base/text.h"
 #include "cli/share_path.h"
+#include "cli/share_place.h"
 #include "state/paths.h"
 #include "state/share_list.h"
+
+#define MOUNTS_MAX (4u << 20)
 
 AUTO_DEFINE(folders, char **, share_own_folders_free)
 
@@ -85,11 +91,57 @@ static int check_own(const char *path, const char *shown, bool whole,
 	return 0;
 }
 
+/* The same, where it is mounted once more: its path is another one then. */
+static int check_own_mounts(const char *mounts, const char *path,
+			    const char *shown, struct error *err)
+{
+	AUTO_SHARE_PLACE struct share_place place = { 0 }, in_it = { 0 };
+	AUTO(folders) char **folders = share_own_folders();
+
+	share_place_of(mounts, path, &place);
+	for (char **folder = folders; *folder; folder++) {
+		AUTO_SHARE_PLACE struct share_place own = { 0 };
+		const char *at = mounts;
+		bool lies;
+
+		share_place_of(mounts, *folder, &own);
+		lies = share_place_within(&place, &own);
+		while (!lies && share_place_next(&at, path, &in_it))
+			lies = share_place_within(&in_it, &own);
+		if (lies)
+			return error_set(err, 0,
+					 "%s: a folder of bawn's own (%s), "
+					 "which is never shared, is mounted "
+					 "there",
+					 shown, *folder);
+	}
+	return 0;
+}
+
+static bool is_mount_of(const char *mounts, const char *path, const char *other)
+{
+	AUTO_SHARE_PLACE struct share_place one = { 0 }, two = { 0 };
+	AUTO_FREE char *real = other ? realpath(other, NULL) : NULL;
+
+	if (!real)
+		return false;
+	share_place_of(mounts, path, &one);
+	share_place_of(mounts, real, &two);
+	return share_place_same(&one, &two);
+}
+
 static int check_place(const char *path, const char *shown,
 		       enum share_force force, struct error *err)
 {
-	bool root = !strcmp(path, "/"), home = is_home(path);
+	AUTO_BUFFER struct buffer text = BUFFER_INIT(MOUNTS_MAX);
+	const char *mounts = NULL;
+	bool root, home;
 
+	if (fileio_read(AT_FDCWD, "/proc/self/mountinfo", &text, NULL) == 0)
+		mounts = buffer_str(&text);
+	mounts = mounts ? mounts : "";
+	root = !strcmp(path, "/") || is_mount_of(mounts, path, "/");
+	home = is_home(path) || is_mount_of(mounts, path, getenv("HOME"));
 	if ((root || home) && force != SHARE_FORCED)
 		return error_set(err, 0,
 				 "%s is %s: everything in it would be open to "
@@ -97,7 +149,9 @@ static int check_place(const char *path, const char *shown,
 				 "give --force)",
 				 shown,
 				 root ? "the whole host" : "your home folder");
-	return check_own(path, shown, root || home, err);
+	if (check_own(path, shown, root || home, err) < 0)
+		return -1;
+	return root || home ? 0 : check_own_mounts(mounts, path, shown, err);
 }
 
 /*

@@ -5,10 +5,11 @@ One sandbox serves most cases; each has files of its own in it.
 """
 import json
 import os
+import subprocess
 
 import pytest
 
-from bawn import SMALL, START_SECONDS, wait
+from bawn import BAWN, SMALL, START_SECONDS, wait
 
 MIB = 1 << 20
 SETTINGS = json.dumps({"permissions": {"deny": ["Read(./.env)", "Edit(./seen)",
@@ -219,6 +220,27 @@ def test_what_must_not_be_shared_is_refused_in_one_line(bawn, tmp_path, given, w
     done = home.raw("create", "--name", "refused", *SMALL, "shell", *words)
     assert done.code in (1, 2) and why in done.err and done.err.count("\n") == 1, done
     assert "refused" not in bawn.names()
+
+
+@pytest.mark.parametrize("what, why", [
+    ("{state}", "bawn's own"),
+    ("{state}/sandboxes", "bawn's own"),
+    ("/", "whole host"),
+    ("{home}", "home folder"),
+])
+def test_a_second_mount_of_what_must_not_be_shared_is_refused(bawn, tmp_path, as_root, what, why):
+    place = tmp_path / "above" / "mounted"
+    place.mkdir(parents=True)
+    home = tmp_path / "home"
+    home.mkdir()
+    script = 'mount --bind "$1" "$2" && exec "$3" create shell "$4"'
+    what = what.format(state=f"{bawn.home}/state", home=home)
+    for given in (place, place.parent)[:2 if "own" in why else 1]:
+        done = subprocess.run(["unshare", "-m", "sh", "-c", script, "sh", what, place, BAWN, given],
+                              env={**bawn.env, "HOME": str(home)}, capture_output=True, text=True,
+                              timeout=60, check=False)
+        assert done.returncode == 1 and why in done.stderr, done
+        assert len(done.stderr.splitlines()) == 1
 
 
 def test_the_current_folder_is_not_shared_when_it_is_home(bawn, tmp_path):
