@@ -12,8 +12,10 @@
 #include "base/buffer.h"
 #include "base/error.h"
 #include "base/fileio.h"
+#include "base/log.h"
 #include "base/mem.h"
 #include "base/own.h"
+#include "base/text.h"
 #include "cli/clone_source.h"
 #include "cli/git_trusts.h"
 #include "cli/held_links.h"
@@ -51,6 +53,20 @@ static json_t *pack(const struct sandbox_record *record, const char *host,
 			 (json_int_t)record->quota_inodes, "hide", hide);
 }
 
+/* bawn-files leaves it out; of the workspace the start says more. */
+static void tell_absent(const struct sandbox_record *record, size_t at)
+{
+	const char *path = record->shares.items[at].host;
+	char shown[256];
+
+	if (!at || access(path, F_OK) == 0 || errno != ENOENT)
+		return;
+	text_printable(path, strlen(path), shown, sizeof(shown));
+	log_warn("%s: not there any more, so not in the sandbox either (bawn "
+		 "umount %s %s forgets it)",
+		 shown, record->name, shown);
+}
+
 static json_t *share_json(const struct sandbox_record *record, size_t at,
 			  struct error *err)
 {
@@ -62,6 +78,7 @@ static json_t *share_json(const struct sandbox_record *record, size_t at,
 
 	if (!hide)
 		return NULL;
+	tell_absent(record, at);
 	/* only direct mode lets a guest write to the host */
 	return pack(record, share->host, share->guest,
 		    share->read_only || !direct, overlay, hide);

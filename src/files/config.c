@@ -13,6 +13,7 @@
 #include "base/buffer.h"
 #include "base/error.h"
 #include "base/fileio.h"
+#include "base/log.h"
 #include "base/mem.h"
 #include "base/own.h"
 #include "base/text.h"
@@ -129,6 +130,22 @@ static uint32_t share_flags(bool read_only, bool overlay, bool gone)
 	       (gone ? RECORD_SHARE_GONE : 0U);
 }
 
+/*
+ * What is not there any more, or behind a link now, is not served; the other
+ * folders are, but for the workspace, without which nothing is right.
+ */
+static int leave_out(const struct server *server, struct share *share,
+		     const struct error *why)
+{
+	if (server->share_count == 1 ||
+	    (why->code != ENOENT && why->code != ENOTDIR && why->code != ELOOP))
+		return -1;
+	log_warn("%s; it is left out", why->text);
+	share->gone = true;
+	share->flags |= RECORD_SHARE_GONE;
+	return 0;
+}
+
 static int add_share(struct server *server, json_t *value, struct error *err)
 {
 	struct share *share = &server->shares[server->share_count];
@@ -160,7 +177,8 @@ static int add_share(struct server *server, json_t *value, struct error *err)
 				 .quota_bytes = (uint64_t)bytes,
 				 .quota_inodes = (uint64_t)inodes };
 	server->share_count++;
-	if (!gone && open_share(share, err) < 0)
+	if (!gone && open_share(share, err) < 0 &&
+	    leave_out(server, share, err) < 0)
 		return -1;
 	return add_patterns(share, hide, err);
 }

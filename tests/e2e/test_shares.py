@@ -191,6 +191,13 @@ def test_a_folder_comes_and_goes_while_files_are_open(place, tmp_path):
     assert bawn.exec(name, "cat", "seen").out == "from the host\n"
     bawn("mount", name, f"{tmp_path}/late")
     assert bawn.exec(name, "cat", f"{tmp_path}/late/file").out == "late\n"
+    # one that the host removes takes nothing else along
+    put(f"{tmp_path}/third/file", "third\n")
+    os.rename(f"{tmp_path}/late", f"{tmp_path}/away")
+    said = bawn("mount", name, f"{tmp_path}/third:/mnt/third").err
+    assert "late: not there any more" in said, said
+    assert bawn.exec(name, "cat", "/mnt/third/file", "seen").out == "third\nfrom the host\n"
+    bawn("umount", name, "/mnt/third")
     bawn("umount", name, f"{tmp_path}/late")
     put(f"{place.project}/halt")
     wait(lambda: read(ticks).endswith("end\n"), 20, "it ends well")
