@@ -327,6 +327,24 @@ def test_forks_differ_and_outlive_their_parent(bawn):
     assert bawn.sh(grandchild, "cat /root/note") == names[0]
 
 
+def test_a_fork_need_not_make_the_process_of_its_first_session(bawn):
+    """The checkpoint follows a session that took the one there was, in the two seconds after a
+    resume in which no other is made. In the fork a program gets a pid before the session."""
+    parent = bawn.create()
+    bawn("stop", parent)
+    path = f"{bawn.workspace}/pid-of-{parent}"
+    bawn("exec", "-d", "-u", "root", parent, "sh", "-c",
+         f"name={parent}; while [ $name = {parent} ]; do sleep 0.05; read name < /etc/hostname; "
+         f"done; sh -c 'echo $$' > {path}.new; mv {path}.new {path}", timeout=START_SECONDS)
+    bawn("checkpoint", parent, "here")
+    child = bawn("fork", parent, "--from", "here", "--share-workspace",
+                 timeout=START_SECONDS).out.strip()
+    wait(lambda: os.path.exists(path), 60, "its program goes on")
+    with open(path, encoding="utf-8") as file:
+        later = int(file.read())
+    assert int(bawn.sh(child, "echo $$")) < later
+
+
 def test_a_fork_writes_over_a_folder_that_its_parent_writes_to(bawn, tmp_path):
     project = tmp_path / "p"
     project.mkdir(mode=0o777)
