@@ -162,15 +162,15 @@ int blob_store_commit(const struct blob_store *store,
 }
 
 void blob_store_leave(const struct blob_store *store,
-		      struct blob_partial *partial)
+		      struct blob_partial *partial, enum blob_store_rest rest)
 {
 	char path[PATH_BYTES];
 
 	if (partial->fd < 0)
 		return;
-	/* nobody will look for one that has our number in its name */
 	text_format(path, sizeof(path), PARTIAL "/%s", partial->name);
-	if (strchr(partial->name, '.'))
+	/* nobody will look for one that has our number in its name */
+	if (rest == BLOB_STORE_DROP || strchr(partial->name, '.'))
 		unlinkat(store->folder, path, 0);
 	close(partial->fd);
 	partial->fd = -1;

@@ -59,9 +59,14 @@ int blob_store_reopen(const struct blob_store *store,
 /* It is complete: from now on it is found. Closes it. */
 int blob_store_commit(const struct blob_store *store,
 		      struct blob_partial *partial, struct error *err);
-/* Closes it; what is there is for the next try. */
+enum blob_store_rest {
+	BLOB_STORE_KEEP, /* what is there is for the next try */
+	BLOB_STORE_DROP, /* a next try would begin anew */
+};
+
+/* Closes it, incomplete. */
 void blob_store_leave(const struct blob_store *store,
-		      struct blob_partial *partial);
+		      struct blob_partial *partial, enum blob_store_rest rest);
 int blob_store_remove(const struct blob_store *store, const char *digest,
 		      struct error *err);
 

@@ -181,7 +181,8 @@ static int open_part(struct taking *taking, size_t number, struct error *err)
 static void release_parts(struct taking *taking)
 {
 	for (size_t i = 0; i < taking->part_count; i++)
-		blob_store_leave(&taking->blobs, &taking->parts[i].partial);
+		blob_store_leave(&taking->blobs, &taking->parts[i].partial,
+				 taking->source->rest);
 	free(taking->parts);
 	taking->parts = NULL;
 	taking->part_count = 0;

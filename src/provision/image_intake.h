@@ -13,6 +13,7 @@
 #include <stdbool.h>
 
 #include "oci/image.h"
+#include "provision/blob_store.h"
 #include "provision/image_process.h"
 #include "provision/template.h"
 
@@ -25,7 +26,8 @@ struct intake_source {
 	/* for image_handlers.open; or NULL */
 	int (*open)(void *ctx, const char *name, struct error *err);
 	void *open_ctx;
-	const char *title; /* "pulling busybox:latest" */
+	const char *title;         /* "pulling busybox:latest" */
+	enum blob_store_rest rest; /* of parts that did not come whole */
 };
 
 struct intake {

@@ -271,7 +271,9 @@ static int load_one(const struct template_load *load, int archive, bool folder,
 	AUTO_INTAKE struct intake intake = INTAKE_INIT;
 	struct intake_source source = { .argv = argv,
 					.input = archive,
-					.title = title };
+					.title = title,
+					/* it is read from its start again */
+					.rest = BLOB_STORE_DROP };
 	json_int_t said;
 
 	if (folder) {

@@ -6,12 +6,15 @@ Run in a private mount namespace: full_disk.py FOLDER HOME, where HOME lends its
 kernel cache and template.
 """
 import os
+import signal
 import subprocess
 import sys
 
 sys.path.insert(0, os.path.dirname(__file__))
 
-from bawn import Bawn, kill, wait  # noqa: E402
+from bawn import Bawn, Result, children_of, command_of, kill, wait  # noqa: E402
+
+ROOM = 400 << 20  # more than any of the files that a save makes here
 
 
 def main():
@@ -44,11 +47,11 @@ def main():
         wait(lambda: not bawn.processes(), 10, "no process is left")
 
 
-def fill(home, leave):
+def fill(home, leave, ballast="ballast"):
     """Takes all room but `leave` bytes."""
     room = os.statvfs(home)
     take = room.f_bavail * room.f_bsize - leave
-    with open(f"{home}/ballast", "wb") as file:
+    with open(f"{home}/{ballast}", "wb") as file:
         os.posix_fallocate(file.fileno(), 0, take)
 
 
@@ -85,6 +88,37 @@ def left_behind(bawn):
     return found + [one for one in bawn("template", "ls").out.split() if one.startswith("saved")]
 
 
+def failed_cleanly(bawn, name, done):
+    assert done.code == 1 and "No space left" in done.err, done
+    said = [line for line in done.err.splitlines() if "No space left" in line]
+    assert len(said) == 1 and said[0].startswith(f"bawn: saving {name}: "), done
+    assert "signal" not in done.err, done
+    assert done.out == "" and bawn.status(name) == "running", done
+    assert bawn.sh(name, "cat /dev/shm/value") == "kept"
+    assert not os.path.exists(f"{bawn.machine(name)}/checkpoint")
+
+
+def free_bytes(place):
+    room = os.statvfs(place)
+    return room.f_bavail * room.f_bsize
+
+
+def save_while_it_fills(bawn, name, place):
+    """There is room when it is asked for, and none when a part is written."""
+    fill(place, ROOM)
+    job = bawn.popen("save", name, "saved:1", start_new_session=True)
+    wait(lambda: free_bytes(place) < ROOM - (4 << 20) or job.poll() is not None, 240,
+         "it writes there")
+    writers = [job.pid, *(pid for pid in children_of(job.pid) if command_of(pid) == "bawn-image")]
+    for pid in writers:
+        os.kill(pid, signal.SIGSTOP)
+    fill(place, 1 << 20, "last")
+    for pid in writers:
+        os.kill(pid, signal.SIGCONT)
+    out, err = job.communicate(timeout=240)
+    return Result(("save", place), job.returncode, out.decode(), err.decode())
+
+
 def saves(bawn, name):
     """No room for the copy of the disk; for the machine that reads it, from its first moment
     or later; for its files, which pass through the cache; for the template."""
@@ -97,15 +131,15 @@ def saves(bawn, name):
                          (f"{bawn.home}/data/images", 12 << 20)):
         fill(place, leave)
         done = bawn.raw("save", name, "saved:1", timeout=240)
-        assert done.code == 1 and "No space left" in done.err, (place, leave, done)
-        said = [line for line in done.err.splitlines() if "No space left" in line]
-        assert len(said) == 1 and said[0].startswith(f"bawn: saving {name}: "), done
-        assert "signal" not in done.err, done
-        assert done.out == "" and bawn.status(name) == "running", done
-        assert bawn.sh(name, "cat /dev/shm/value") == "kept"
-        assert not os.path.exists(f"{bawn.machine(name)}/checkpoint")
+        failed_cleanly(bawn, name, done)
         os.unlink(f"{place}/ballast")
         assert left_behind(bawn) == []
+    for place in (f"{bawn.home}/cache", f"{bawn.home}/data/images"):
+        before = free_bytes(place)
+        failed_cleanly(bawn, name, save_while_it_fills(bawn, name, place))
+        for ballast in ("ballast", "last"):
+            os.unlink(f"{place}/{ballast}")
+        assert left_behind(bawn) == [] and before - free_bytes(place) < 1 << 20, place
     # all of it is free again
     wait(lambda: abs(os.statvfs(bawn.home).f_bavail - room.f_bavail) * room.f_bsize < 2 << 20,
          10, "the room is free again")
