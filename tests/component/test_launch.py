@@ -96,7 +96,7 @@ def test_a_share_is_added_and_taken_away_while_it_runs(place):
     assert guest.getattr(node).nlink == 1
     assert guest.call("GETATTR", 1, bytes(16), 1)[0] != 0
     # A list that cannot be served is refused, and the old one is served on.
-    answer = launch.change([*both, share(place.path / "missing")])
+    answer = launch.change([share(place.path / "missing"), *both[1:]])
     guest.greet()
     refusal = answer()
     assert not refusal["ok"] and f"{place.path}/missing" in refusal["error"], refusal
@@ -126,7 +126,7 @@ def test_a_first_share_can_come_later(place):
 
 
 def test_a_missing_folder_is_told_by_its_name(place):
-    launch = place("one", "missing")
+    launch = place("missing", "one")
     line = launch.channel.recv(2000).decode()
     assert line.startswith("failed ") and line.endswith("\n"), line
     assert f"{place.path}/missing: No such file" in line
