@@ -4,6 +4,7 @@
  */
 #include "guest/relay_child.h"
 
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
@@ -24,7 +25,8 @@
 #include "guest/sysfile.h"
 
 #define SOURCE "bawn"
-#define READ_AHEAD_KB "1024"
+#define READ_AHEAD_KB "4096"
+#define OPEN_TRIES 64
 
 enum { /* descriptors of the child */
        FD_COMMAND = 3,
@@ -115,6 +117,34 @@ static int restrict_share(const struct relay_order *order, const char *path,
 	return is_overlay(order) ? mount_overlay(order, st, err) : 0;
 }
 
+/*
+ * Until the kernel has opened a file for the first time it does not know that
+ * nobody wants to hear of that, and tells of each end of one that it made.
+ */
+static void open_one(const char *path)
+{
+	int folder = open(path, O_RDONLY | O_NONBLOCK | O_NOFOLLOW | O_CLOEXEC);
+	DIR *dir = folder < 0 ? NULL : fdopendir(folder);
+	const struct dirent *entry;
+	int fd = -1;
+
+	for (int i = 0; dir && fd < 0 && i < OPEN_TRIES; i++) {
+		entry = readdir(dir);
+		if (!entry)
+			break;
+		if (entry->d_type == DT_REG)
+			fd = openat(folder, entry->d_name,
+				    O_RDONLY | O_NONBLOCK | O_NOFOLLOW |
+					    O_NOATIME | O_CLOEXEC);
+	}
+	if (fd >= 0)
+		close(fd);
+	if (dir)
+		closedir(dir);
+	else if (folder >= 0)
+		close(folder); /* a single file: then it was that */
+}
+
 static int mount_share(const struct relay_order *order, struct error *err)
 {
 	char path[WELCOME_PATH_MAX + 1];
@@ -137,6 +167,8 @@ static int mount_share(const struct relay_order *order, struct error *err)
 	if (stat(path, &st))
 		return error_set(err, errno, "%s", path);
 	set_read_ahead(&st);
+	if (!is_overlay(order))
+		open_one(path);
 	return 0;
 }
 
