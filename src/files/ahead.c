@@ -21,23 +21,31 @@
 #define ROOM_BYTES (2U << 20)
 #define AHEAD_NAMES_AGE 4096
 
-static struct ahead_folder *find_folder(struct ahead *ahead, unsigned share,
-					uint64_t id)
+static struct ahead_folder *slot_of(struct ahead *ahead, unsigned share,
+				    uint64_t id)
 {
-	for (unsigned i = 0; i < AHEAD_FOLDERS; i++) {
-		struct ahead_folder *folder = &ahead->folders[i];
+	return &ahead->folders[(id + share * 61) % AHEAD_FOLDERS];
+}
 
-		if (folder->id == id && folder->share == share)
-			return folder;
-	}
-	return NULL;
+void ahead_begin(struct server *server)
+{
+	for (unsigned i = 0; i < AHEAD_FOLDERS; i++)
+		server->ahead.folders[i].held = false;
+}
+
+struct ahead_folder *ahead_folder(struct ahead *ahead, unsigned share,
+				  uint64_t id)
+{
+	struct ahead_folder *folder = slot_of(ahead, share, id);
+
+	return id && folder->id == id && folder->share == share ? folder : NULL;
 }
 
 void ahead_list(struct op *op, bool first)
 {
 	struct ahead *ahead = &op->server->ahead;
 	uint64_t id = op->request->node;
-	struct ahead_folder *folder = find_folder(ahead, op->share_index, id);
+	struct ahead_folder *folder = ahead_folder(ahead, op->share_index, id);
 
 	ahead->list = NULL;
 	if (op->node->watch < 0)
@@ -46,11 +54,13 @@ void ahead_list(struct op *op, bool first)
 		ahead->list = folder;
 		return;
 	}
-	if (!folder)
-		folder = &ahead->folders[ahead->next++ % AHEAD_FOLDERS];
+	if (!folder) {
+		folder = slot_of(ahead, op->share_index, id);
+		folder->held = false;
+	}
 	folder->id = id;
 	folder->share = (uint8_t)op->share_index;
-	folder->count = folder->sent = 0;
+	folder->count = folder->sent = folder->folder_count = 0;
 	ahead->list = folder;
 }
 
@@ -98,7 +108,10 @@ void ahead_listed(struct op *op, struct node *node, const struct statx *st)
 
 	if (S_ISDIR(st->stx_mode))
 		note_folder(op, node);
-
+	if (folder && folder->id == op->request->node &&
+	    S_ISDIR(st->stx_mode) && folder->folder_count < AHEAD_INNER)
+		folder->folders[folder->folder_count++] =
+			node_table_id(op->server->nodes, node);
 	if (!folder || folder->id != op->request->node ||
 	    folder->count == AHEAD_FILES || !S_ISREG(st->stx_mode) ||
 	    st->stx_size == 0 || st->stx_size > AHEAD_FILE_BYTES ||
@@ -145,6 +158,9 @@ void ahead_end(struct op *op, uint64_t offset)
 	ahead->end = op->request->node;
 	ahead->end_offset = offset;
 	ahead->end_share = (uint8_t)op->share_index;
+	/* A kernel that has read a folder asks for its times before long. */
+	ahead->changed = op->request->node;
+	ahead->changed_share = (uint8_t)op->share_index;
 }
 
 static void send_end(struct server *server)
@@ -226,8 +242,8 @@ void ahead_read(struct op *op)
 
 	if (op->request->in.read.offset || !parent || parent->watch < 0)
 		return;
-	folder = find_folder(&server->ahead, op->share_index,
-			     node_table_id(server->nodes, parent));
+	folder = ahead_folder(&server->ahead, op->share_index,
+			      node_table_id(server->nodes, parent));
 	if (folder && folder->sent < folder->count)
 		server->ahead.turn = folder;
 }
@@ -302,6 +318,35 @@ static void send_inner(struct server *server)
 	for (unsigned i = 0; i < ahead->inner_count && has_names(ahead); i++)
 		send_absent(&op, ahead->inner[i]);
 	ahead->inner_count = 0;
+}
+
+uint8_t *ahead_room(struct server *server, uint32_t opcode, uint64_t node)
+{
+	uint8_t *start = begin(server, ROOM_BYTES, opcode, node, 0);
+
+	return start ? start + HEAD_BYTES : NULL;
+}
+
+void ahead_put_listing(struct server *server, uint8_t *body, unsigned share,
+		       size_t len, bool whole)
+{
+	uint8_t *start = body - HEAD_BYTES;
+	struct writer w =
+		writer_over(start + RECORD_HEADER_BYTES + sizeof(uint32_t),
+			    sizeof(uint32_t));
+
+	writer_u32(&w, whole ? RECORD_LISTING_WHOLE : 0);
+	finish(server, start, share, len);
+}
+
+void ahead_send_rest(struct server *server)
+{
+	if (server->ahead.end)
+		send_end(server);
+	if (server->ahead.changed)
+		send_attributes(server);
+	if (server->ahead.inner_count)
+		send_inner(server);
 }
 
 void ahead_send(struct server *server)

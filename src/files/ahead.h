@@ -6,7 +6,8 @@
  * files is read, the others follow unasked; when a listing came to its end,
  * so does the answer to the question for more; and names that programs look
  * for in every folder, most often in vain, are told with the folder. A kernel
- * that added a name asks for the folder before it adds the next. The relay
+ * that added a name asks for the folder before it adds the next, and one that
+ * has read a folder when it comes there again. The relay
  * keeps them for a while (relay_ahead.h says why that is right). Only what we
  * are told of when the host changes it is sent, so that the relay is told, too.
  */
@@ -20,7 +21,7 @@ struct op;
 struct server;
 struct statx;
 
-#define AHEAD_FOLDERS 64        /* that were listed last */
+#define AHEAD_FOLDERS 1024      /* that were listed last */
 #define AHEAD_FILES 128         /* of each */
 #define AHEAD_FILE_BYTES 65536U /* larger ones are read ahead by the kernel */
 #define AHEAD_TURN_BYTES (512U << 10)
@@ -38,15 +39,16 @@ struct ahead_name {
 struct ahead_folder {
 	uint64_t id; /* of its node; 0: none */
 	uint8_t share;
-	uint16_t count, sent;
+	bool held; /* the relay has its listing: walk.h */
+	uint16_t count, sent, folder_count;
 	uint64_t files[AHEAD_FILES]; /* ids */
+	uint64_t folders[AHEAD_INNER];
 };
 
 struct ahead {
 	struct ahead_folder folders[AHEAD_FOLDERS];
 	struct ahead_name names[AHEAD_NAMES];
 	unsigned asked;              /* in vain, in all */
-	unsigned next;               /* slot */
 	struct ahead_folder *list;   /* being listed now; or NULL */
 	struct ahead_folder *turn;   /* to be sent after this answer; or NULL */
 	uint64_t inner[AHEAD_INNER]; /* the same: folders in the listing */
@@ -54,12 +56,17 @@ struct ahead {
 	uint8_t inner_share;
 	uint64_t end, end_offset; /* the same: node of a folder; or 0 */
 	uint8_t end_share;
-	uint64_t changed; /* the same: folder with other names now; or 0 */
+	uint64_t changed; /* the same: folder with other times now; or 0 */
 	uint8_t changed_share;
 	uint64_t made; /* the same: new folder; or 0 */
 	uint8_t made_share;
 };
 
+/* A relay has said hello: it has nothing of what was sent. */
+void ahead_begin(struct server *server);
+/* What is known of a folder that was listed; NULL: nothing. */
+struct ahead_folder *ahead_folder(struct ahead *ahead, unsigned share,
+				  uint64_t id);
 /* A folder is listed, from its beginning or going on. */
 void ahead_list(struct op *op, bool first);
 /* A name was asked for that is not there. */
@@ -76,3 +83,10 @@ void ahead_changed(struct op *op);
 void ahead_read(struct op *op);
 /* Sends what is due; after the answer. */
 void ahead_send(struct server *server);
+/* For walk.c: room for the body of an answer; NULL: there is too little. */
+uint8_t *ahead_room(struct server *server, uint32_t opcode, uint64_t node);
+/* Sends what was put there. */
+void ahead_put_listing(struct server *server, uint8_t *body, unsigned share,
+		       size_t len, bool whole);
+/* What goes with a listing that was sent so. */
+void ahead_send_rest(struct server *server);

@@ -124,6 +124,7 @@ int op_write(struct op *op)
 	end_write(op, op->node);
 	if (failed)
 		return failed;
+	room_wrote(op->server, op->share_index, done);
 	out.size = (uint32_t)done;
 	reply_add(op->reply, &out, sizeof(out));
 	return 0;

@@ -262,5 +262,10 @@ int op_readdir(struct op *op)
 
 int op_readdirplus(struct op *op)
 {
-	return list(op, sizeof(struct fuse_entry_out) + 40, PLUS_MAX, add_plus);
+	int failed = list(op, sizeof(struct fuse_entry_out) + 40, PLUS_MAX,
+			  add_plus);
+
+	if (!failed && !op->request->in.read.offset)
+		walk_listed(op);
+	return failed;
 }

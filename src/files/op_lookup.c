@@ -18,6 +18,8 @@ int op_lookup(struct op *op)
 		return -ENOTDIR;
 	watch_folder(op->server, op->node);
 	failed = entry_reply(op, op->node, op->request->name);
+	if (!failed)
+		walk_found(op);
 	if (failed != -ENOENT || op->node->watch < 0)
 		return failed;
 	ahead_absent(op);

@@ -166,7 +166,9 @@ static int answer(struct server *server, unsigned share,
 	port_commit(&server->port, left);
 	held_tell(server);
 	lower_tell(server);
+	room_send(server);
 	ahead_send(server);
+	walk_send(server);
 	return 0;
 }
 

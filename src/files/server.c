@@ -66,6 +66,8 @@ static int on_hello(struct server *server, const uint8_t *payload, size_t len)
 	}
 	if (send_welcome(server) < 0)
 		return -1;
+	room_begin(server, hello.features & RECORD_READS_ROOM);
+	walk_begin(server, hello.features & RECORD_KEEPS_LISTINGS);
 	/* Only then does the guest know the next marker. */
 	port_kick(&server->port);
 	control_say(&server->control, "welcomed");
@@ -125,6 +127,8 @@ static int on_record(void *ctx, const struct record *record,
 		return -1;
 	if (record->type == RECORD_WRITE)
 		return on_write(server, record->share, payload, record->len);
+	if (record->type == RECORD_AHEAD)
+		return walk_used(server, record->share, payload, record->len);
 	if (record->type != RECORD_FUSE)
 		return -1;
 	return ops_serve(server, record->share, payload, record->len);
@@ -175,6 +179,9 @@ static void on_sweep(struct timer *timer)
 	struct server *server = CONTAINER_OF(timer, struct server, sweep);
 
 	undo_beat(server);
+	room_look(server);
+	room_send(server);
+	port_kick(&server->port);
 	if (node_fds_sweep(&server->fds, on_write_closed, server))
 		timer_start(server->loop, timer, SWEEP_MS);
 }

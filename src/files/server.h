@@ -18,9 +18,11 @@
 #include "files/lower.h"
 #include "files/port.h"
 #include "files/reply_log.h"
+#include "files/room.h"
 #include "files/share.h"
 #include "files/shown.h"
 #include "files/undo.h"
+#include "files/walk.h"
 #include "files/watch.h"
 #include "files/worker.h"
 
@@ -37,6 +39,8 @@ struct server {
 	struct announce announce;
 	struct ahead ahead;
 	struct lower lower;
+	struct room room;
+	struct walk walk;
 	struct reply_log replies;
 	struct worker worker;
 	struct timer sweep; /* runs while something is open for writing */

@@ -121,6 +121,22 @@ bool files_works(const struct files *files)
 	return files->pid > 0;
 }
 
+uint32_t files_changes(const struct files *files)
+{
+	return files->shared ? __atomic_load_n(&files->shared->early,
+					       __ATOMIC_ACQUIRE)
+			     : 0;
+}
+
+bool files_has(const struct files *files, uint32_t changes)
+{
+	/* They wrap. */
+	return !files->shared || !files_works(files) ||
+	       (int32_t)(__atomic_load_n(&files->shared->made,
+					 __ATOMIC_ACQUIRE) -
+			 changes) >= 0;
+}
+
 bool files_on_exit(struct files *files, pid_t pid)
 {
 	uint64_t now = loop_now_ms();

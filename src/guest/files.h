@@ -38,6 +38,12 @@ struct files {
 void files_start(struct files *files, struct loop *loop);
 /* Can folders come at all? */
 bool files_works(const struct files *files);
+/*
+ * What programs have changed up to now, as a number, and whether the host has
+ * it: the relay tells a program that a write is done before it is.
+ */
+uint32_t files_changes(const struct files *files);
+bool files_has(const struct files *files, uint32_t changes);
 /* True when pid was the relay; it is started again unless we are ending. */
 bool files_on_exit(struct files *files, pid_t pid);
 /* The marker of the server after the next restore; waits until it is noted. */

@@ -382,7 +382,7 @@ static int start(struct guest *guest, int port_fd, struct error *err)
 	guest->files.ctx = guest;
 	mux_init(&guest->mux, &mux_control_limits, &mux_ops, guest);
 	sessions_init(&guest->sessions, guest->loop, &guest->mux,
-		      &guest->cgroups);
+		      &guest->cgroups, &guest->files);
 	sigemptyset(&signals);
 	sigaddset(&signals, SIGCHLD);
 	if (loop_signals(guest->loop, &signals, on_signal, guest, err))

@@ -5,7 +5,8 @@
  * Sources of the loop: the control port; signals (SIGCHLD); for each session
  * its report pipe, its output and error pipes or its terminal, and its input
  * while the program does not take it. Timers: tidy (cgroups), retry (a
- * terminal without a program), reconnect (the port), power off.
+ * terminal without a program), settle (files that the host has not yet),
+ * reconnect (the port), power off.
  *
  * The kernel never chooses the global init for an out-of-memory kill, and
  * sessions live below a limit that leaves it room; so oom_score_adj is left

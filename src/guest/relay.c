@@ -2,7 +2,7 @@
 /*
  * relay.c - the loop, the port, PID 1
  *
- * Sources: the files port; /dev/fuse of each share, by edges; the socket to
+ * Sources: the files port; /dev/fuse of each share; the socket to
  * PID 1; the pipe of the child that mounts. There are no timers. System calls
  * are dear under emulation: a round reads all that is there and writes to the
  * port once.
@@ -35,7 +35,7 @@
 #define READS_PER_ROUND 64
 #define LOST_MS 50
 #define HOLD_MS 1
-#define HOLD_ROUNDS 8
+#define HOLD_ROUNDS 24
 #define HOLD_BYTES (16U << 10)
 #define EVENTS_MAX 16
 #define FILES_MAX 1024
@@ -89,6 +89,7 @@ void relay_send(struct relay *relay)
 {
 	struct stream_out *out = &relay->shared->out;
 
+	relay_walk_tell(relay);
 	relay_bulk_tell(relay);
 	for (;;) {
 		ssize_t n;
@@ -125,7 +126,8 @@ static void say_hello(struct relay *relay)
 	writer_u32(&w, RECORD_VERSION);
 	writer_u32(&w, relay->notifier.thread);
 	writer_u64(&w, initialised);
-	writer_u32(&w, relay_bulk_features(relay));
+	writer_u32(&w, RECORD_READS_ROOM | RECORD_KEEPS_LISTINGS |
+			       relay_bulk_features(relay));
 	stream_out_commit(out, RECORD_HELLO, 0, writer_len(&w));
 	relay->urgent = true;
 	relay->connected = true;
@@ -142,6 +144,8 @@ static void on_new_server(struct relay *relay)
 	relay_bulk_reset(relay);
 	pending_rewind(&relay->pending);
 	ahead_clear(&relay->ahead);
+	listings_clear(&relay->listings);
+	relay_early_reset(relay);
 }
 
 static void report_if_done(struct relay *relay)
@@ -233,8 +237,13 @@ static bool on_record(struct relay *relay, const struct record *record,
 	case RECORD_BULK:
 		return relay_bulk_receive(relay, payload, record->len,
 					  on_record);
+	case RECORD_ROOM:
+		return relay_early_room(relay, record->share, payload,
+					record->len);
 	case RECORD_DROP:
 		ahead_clear(&relay->ahead);
+		listings_clear(&relay->listings);
+		known_clear(&relay->known);
 		relay_notify(relay, record, payload);
 		return true;
 	case RECORD_TICKET:
@@ -394,9 +403,11 @@ static _Noreturn void pump(struct relay *relay)
 	unsigned held = 0; /* rounds */
 
 	for (;;) {
-		int n = epoll_wait(relay->epoll_fd, events, EVENTS_MAX,
-				   held ? HOLD_MS : -1);
+		int n;
 
+		relay_fuse_listen(relay);
+		n = epoll_wait(relay->epoll_fd, events, EVENTS_MAX,
+			       held ? HOLD_MS : -1);
 		for (int i = 0; i < n; i++)
 			dispatch(relay, &events[i]);
 		/* Answers may have made room for what was left. */
@@ -447,6 +458,8 @@ _Noreturn void relay_run(const struct relay_start *start)
 	struct relay *relay = xcalloc(1, sizeof(*relay));
 
 	relay->shared = start->shared;
+	/* What a predecessor had under way nobody will make. */
+	relay->shared->made = relay->shared->early;
 	relay->again = start->again;
 	for (unsigned i = 0; i < WELCOME_SHARES_MAX; i++)
 		relay->shares[i].fd = -1;

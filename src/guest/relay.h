@@ -20,6 +20,9 @@ struct relay_shared {
 	 * more the last, when its WELCOME never left. */
 	uint8_t markers[2][RECORD_MARKER_BYTES];
 	unsigned marker_count;
+	/* Changes that were answered early, and how many of them the server
+	 * has made since; they wrap. Atomic. */
+	uint32_t early, made;
 };
 
 /* Messages of the socket between PID 1 and the relay, one a packet. */

@@ -13,7 +13,8 @@
 #include "proto/record.h"
 
 /* As many names as a folder may get before it counts as any other. */
-#define FRESH_BYTES (256U * sizeof(uint32_t))
+#define FRESH_BYTES (64U * sizeof(uint32_t))
+#define FRESH_BYTES_MAX (2048U * sizeof(uint32_t))
 
 struct ahead {
 	struct list order;
@@ -24,7 +25,7 @@ struct ahead {
 	uint32_t opcode;
 	uint32_t len, room;
 	uint8_t share;
-	uint8_t bytes[];
+	uint8_t *bytes; /* owned */
 };
 
 void ahead_init(struct ahead_table *table)
@@ -47,6 +48,7 @@ static void discard(struct ahead_table *table, struct ahead **link)
 	list_remove(&ahead->order);
 	table->bytes -= sizeof(*ahead) + ahead->room;
 	table->count--;
+	free(ahead->bytes);
 	free(ahead);
 }
 
@@ -134,9 +136,10 @@ bool ahead_add(struct ahead_table *table, unsigned share, const void *payload,
 				table->count >= AHEAD_COUNT_MAX))
 		drop_oldest(table);
 	head.room = head.opcode == FUSE_MKDIR ? FRESH_BYTES : head.len;
-	ahead = xmalloc(sizeof(*ahead) + head.room);
+	ahead = xmalloc(sizeof(*ahead));
 	*ahead = head;
 	ahead->share = (uint8_t)share;
+	ahead->bytes = xmalloc(head.room + 1);
 	memcpy(ahead->bytes, bytes, head.len);
 	bucket = bucket_of(table, share, head.node);
 	ahead->next = *bucket;
@@ -337,15 +340,24 @@ static bool changes_something(uint32_t opcode)
 	}
 }
 
-bool ahead_changes(const void *request, size_t len, uint64_t node)
+bool ahead_changed_nodes(const void *request, size_t len, uint64_t nodes[2])
 {
 	struct fuse_in_header head;
 
 	memcpy(&head, request, sizeof(head));
 	if (!changes_something(head.opcode))
 		return false;
-	return head.nodeid == node ||
-	       second_node(request, len, head.opcode) == node;
+	nodes[0] = head.nodeid;
+	nodes[1] = second_node(request, len, head.opcode);
+	return true;
+}
+
+bool ahead_changes(const void *request, size_t len, uint64_t node)
+{
+	uint64_t nodes[2];
+
+	return ahead_changed_nodes(request, len, nodes) &&
+	       (nodes[0] == node || nodes[1] == node);
 }
 
 /* The name that a request adds to the header's folder; NULL: none. */
@@ -374,8 +386,8 @@ static const char *added_name(const void *request, size_t len, uint32_t opcode)
 }
 
 /* What was empty goes on to be known when this request is done. */
-static bool stays_fresh(struct ahead *fresh, const void *request, size_t len,
-			uint32_t opcode)
+static bool stays_fresh(struct ahead_table *table, struct ahead *fresh,
+			const void *request, size_t len, uint32_t opcode)
 {
 	const char *name = added_name(request, len, opcode);
 	uint32_t hash;
@@ -384,8 +396,13 @@ static bool stays_fresh(struct ahead *fresh, const void *request, size_t len,
 	if (opcode == FUSE_SETATTR || opcode == FUSE_UNLINK ||
 	    opcode == FUSE_RMDIR)
 		return true;
-	if (!name || fresh->len == fresh->room)
+	if (!name || fresh->len == FRESH_BYTES_MAX)
 		return false;
+	if (fresh->len == fresh->room) {
+		table->bytes += fresh->room;
+		fresh->room *= 2;
+		fresh->bytes = xrealloc(fresh->bytes, fresh->room + 1);
+	}
 	hash = hash_of(name);
 	memcpy(fresh->bytes + fresh->len, &hash, sizeof(hash));
 	fresh->len += sizeof(hash);
@@ -409,7 +426,7 @@ void ahead_drop_changed(struct ahead_table *table, unsigned share,
 
 		if (ahead->node != head.nodeid || ahead->share != share ||
 		    (ahead->opcode == FUSE_MKDIR &&
-		     stays_fresh(ahead, request, len, head.opcode)))
+		     stays_fresh(table, ahead, request, len, head.opcode)))
 			link = &ahead->next;
 		else
 			discard(table, link);

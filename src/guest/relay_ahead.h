@@ -72,5 +72,7 @@ void ahead_drop(struct ahead_table *table, unsigned share, uint64_t node);
 /* The same for every node that a request of the kernel may change. */
 void ahead_drop_changed(struct ahead_table *table, unsigned share,
 			const void *request, size_t len);
+/* The nodes that a request may change, the second may be 0; false: none. */
+bool ahead_changed_nodes(const void *request, size_t len, uint64_t nodes[2]);
 /* May this request change what an answer about the node says? */
 bool ahead_changes(const void *request, size_t len, uint64_t node);

@@ -4,8 +4,9 @@
  *
  * A request is read to where it leaves from; a copy is kept until its answer
  * came. Some kinds are not simply passed on:
- *  WRITE      is answered at once, see relay_writes.h
- *  FLUSH      is ours alone
+ *  WRITE      is answered at once where that is right, see relay_early.c
+ *  SETATTR    the same
+ *  FLUSH      is answered ENOSYS: the kernel closes without a message
  *  RELEASE    too: there are no handles
  *  FSYNC      its answer carries the error of an earlier write
  *  INTERRUPT  is answered ENOSYS: the kernel sends no more of them
@@ -17,6 +18,7 @@
 #include <fcntl.h>
 #include <linux/fuse.h>
 #include <string.h>
+#include <sys/epoll.h>
 #include <sys/uio.h>
 #include <unistd.h>
 
@@ -38,16 +40,12 @@ static void answer(struct relay *relay, unsigned share, uint64_t unique,
 		return;
 }
 
-static void on_flushed(void *ctx, unsigned share, uint64_t unique, int error)
-{
-	answer(ctx, share, unique, error);
-}
-
 void relay_fuse_init(struct relay *relay)
 {
 	pending_init(&relay->pending);
-	writes_init(&relay->writes, on_flushed, relay);
+	writes_init(&relay->writes);
 	ahead_init(&relay->ahead);
+	listings_init(&relay->listings);
 }
 
 void relay_fuse_over(struct relay *relay, unsigned share)
@@ -59,31 +57,6 @@ void relay_fuse_over(struct relay *relay, unsigned share)
 	/* The notifier may be about to use the number. */
 	if (over->fd >= 0)
 		dup2(relay->null_fd, over->fd);
-}
-
-static void answer_write(struct relay *relay, struct pending *pending)
-{
-	struct {
-		struct fuse_out_header head;
-		struct fuse_write_out out;
-	} reply = { .head = { .len = sizeof(reply),
-			      .unique = pending->unique } };
-	struct fuse_write_in in;
-
-	if (pending->len < sizeof(struct fuse_in_header) + sizeof(in))
-		return;
-	memcpy(&in, pending->bytes + sizeof(struct fuse_in_header), sizeof(in));
-	/* O_SYNC asks for the answer of the disk; where nothing may be written
-	 * any more the writer must hear of it. */
-	if (in.flags & O_SYNC ||
-	    relay->shares[pending->share].flags & RECORD_SHARE_OVERLAY ||
-	    !writes_may_answer(&relay->writes, pending->share, pending->node))
-		return;
-	pending->answered = true;
-	writes_sent(&relay->writes, pending->share, pending->node);
-	reply.out.size = in.size;
-	if (write(relay->shares[pending->share].fd, &reply, sizeof(reply)) < 0)
-		return; /* its process is gone; the data still counts */
 }
 
 void relay_fuse_repeat(struct pending *pending)
@@ -118,16 +91,15 @@ static void forget(struct relay *relay, unsigned share,
 	}
 }
 
-/* Beyond that it is not worth the search. */
-#define AHEAD_PENDING_MAX 64
-
 void relay_fuse_ahead(struct relay *relay, unsigned share, const uint8_t *bytes,
 		      size_t len)
 {
 	uint64_t node = ahead_node(bytes, len);
 
-	if (!node || relay->pending.count > AHEAD_PENDING_MAX)
+	if (!node || relay->pending.count > RELAY_AHEAD_PENDING_MAX) {
+		relay_walk_take(relay, share, bytes, len);
 		return;
+	}
 	LIST_FOR_EACH(at, &relay->pending.order) {
 		const struct pending *pending =
 			LIST_ENTRY(at, struct pending, order);
@@ -203,7 +175,7 @@ static bool is_private(const uint8_t *bytes, size_t len)
 static void send_write(struct relay *relay, uint8_t *bytes,
 		       struct pending *pending)
 {
-	answer_write(relay, pending);
+	relay_early_write(relay, pending);
 	/* Somebody waits, or its way is long. */
 	if (!pending->answered || pending->len > BULK_WORTH)
 		relay->urgent = true;
@@ -213,12 +185,34 @@ static void send_write(struct relay *relay, uint8_t *bytes,
 		pending_delay(&relay->pending, pending);
 }
 
-/* Nobody waits for it; of a FLUSH and a WRITE that is found out later. */
+static bool send_set(struct relay *relay, struct pending *pending)
+{
+	relay_early_set(relay, pending);
+	if (!pending->answered)
+		relay->urgent = true;
+	return true;
+}
+
+/* Nobody waits for it; of a WRITE and a SETATTR that is found out later. */
 static bool is_lazy(uint32_t opcode)
 {
 	return opcode == FUSE_FORGET || opcode == FUSE_BATCH_FORGET ||
-	       opcode == FUSE_WRITE || opcode == FUSE_FLUSH ||
-	       opcode == FUSE_RELEASE || opcode == FUSE_RELEASEDIR;
+	       opcode == FUSE_WRITE || opcode == FUSE_SETATTR ||
+	       opcode == FUSE_FLUSH || opcode == FUSE_RELEASE ||
+	       opcode == FUSE_RELEASEDIR;
+}
+
+/* What was sent ahead and is about to be wrong. */
+static void drop_changed(struct relay *relay, unsigned share,
+			 const uint8_t *bytes, size_t len)
+{
+	uint64_t nodes[2];
+
+	ahead_drop_changed(&relay->ahead, share, bytes, len);
+	if (!relay->listings.count || !ahead_changed_nodes(bytes, len, nodes))
+		return;
+	listings_drop(&relay->listings, share, nodes[0]);
+	listings_drop(&relay->listings, share, nodes[1]);
 }
 
 /* True when the request goes to the server as it is. */
@@ -226,22 +220,25 @@ static bool take_request(struct relay *relay, unsigned share, uint8_t *bytes,
 			 size_t len)
 {
 	struct fuse_in_header head;
-	int error;
 
 	memcpy(&head, bytes, sizeof(head));
-	ahead_drop_changed(&relay->ahead, share, bytes, len);
+	drop_changed(relay, share, bytes, len);
+	if (head.opcode != FUSE_SETATTR)
+		known_drop_changed(&relay->known, share, bytes, len);
 	if (!is_lazy(head.opcode))
 		relay->urgent = true;
 	switch (head.opcode) {
 	case FUSE_LOOKUP:
-		if (answer_absent(relay, share, bytes, len, head.unique))
+		if (answer_absent(relay, share, bytes, len, head.unique) ||
+		    relay_walk_lookup(relay, share, bytes, len))
 			return false;
 		pending_add(&relay->pending, share, bytes, len);
 		return true;
 	case FUSE_READ:
 	case FUSE_READDIR:
 	case FUSE_READDIRPLUS:
-		if (answer_ahead(relay, share, bytes, len, head.unique))
+		if (answer_ahead(relay, share, bytes, len, head.unique) ||
+		    relay_walk_list(relay, share, bytes, len))
 			return false;
 		pending_add(&relay->pending, share, bytes, len);
 		return true;
@@ -269,13 +266,11 @@ static bool take_request(struct relay *relay, unsigned share, uint8_t *bytes,
 		answer(relay, share, head.unique, ENOSYS);
 		return false;
 	case FUSE_FLUSH:
-		error = writes_flush(&relay->writes, share, head.nodeid,
-				     head.unique);
-		if (error >= 0)
-			answer(relay, share, head.unique, error);
-		else
-			relay->urgent = true;
+		answer(relay, share, head.unique, ENOSYS);
 		return false;
+	case FUSE_SETATTR:
+		return send_set(
+			relay, pending_add(&relay->pending, share, bytes, len));
 	case FUSE_WRITE:
 		send_write(relay, bytes,
 			   pending_add(&relay->pending, share, bytes, len));
@@ -322,7 +317,7 @@ static bool take_large_write(struct relay *relay, unsigned share,
 		       rest);
 		return false;
 	}
-	ahead_drop_changed(&relay->ahead, share, bytes, RELAY_WRITE_HEAD);
+	drop_changed(relay, share, bytes, RELAY_WRITE_HEAD);
 	send_write(relay, bytes,
 		   pending_add_reserved(&relay->pending, share, bytes,
 					RELAY_WRITE_HEAD, len));
@@ -331,19 +326,39 @@ static bool take_large_write(struct relay *relay, unsigned share,
 	return true;
 }
 
+/* What a new server has not seen yet goes first. */
+static bool may_pull(struct relay *relay)
+{
+	return relay->connected && !relay->pending.resend &&
+	       pending_has_room(&relay->pending) &&
+	       stream_out_room(&relay->shared->out);
+}
+
+void relay_fuse_listen(struct relay *relay)
+{
+	bool mute = !may_pull(relay);
+
+	for (unsigned i = 0; i < relay->count; i++) {
+		struct relay_share *share = &relay->shares[i];
+		struct epoll_event event = { .events = mute ? 0 : EPOLLIN,
+					     .data.u32 = i };
+
+		if (share->fd < 0 || share->muted == mute)
+			continue;
+		share->muted = mute;
+		epoll_ctl(relay->epoll_fd, EPOLL_CTL_MOD, share->fd, &event);
+	}
+}
+
 void relay_fuse_pull(struct relay *relay, unsigned share)
 {
 	struct relay_share *from = &relay->shares[share];
 	struct stream_out *out = &relay->shared->out;
 
-	/* What a new server has not seen yet goes first. */
-	while (from->readable && relay->connected && !relay->pending.resend &&
-	       pending_has_room(&relay->pending)) {
+	while (from->readable && may_pull(relay)) {
 		uint8_t *room = stream_out_room(out);
 		ssize_t n;
 
-		if (!room)
-			return;
 		room += RECORD_HEADER_BYTES;
 		n = read_request(relay, from->fd, room);
 		if (n < 0 && (errno == ENOENT || errno == EINTR))
@@ -360,24 +375,10 @@ void relay_fuse_pull(struct relay *relay, unsigned share)
 			stream_out_commit(out, RECORD_FUSE, share, (size_t)n);
 		if (out->end - out->start >= SEND_BYTES)
 			relay_send(relay);
+		/* One program: it waits for us, there is hardly another. */
+		if (relay->pending.count <= 1)
+			from->readable = false;
 	}
-}
-
-static int error_of_write(const struct pending *pending,
-			  const struct fuse_out_header *head,
-			  const uint8_t *bytes)
-{
-	struct fuse_write_out out;
-	struct fuse_write_in in;
-
-	if (head->error)
-		return -head->error;
-	if (head->len < sizeof(*head) + sizeof(out))
-		return EIO;
-	memcpy(&out, bytes + sizeof(*head), sizeof(out));
-	memcpy(&in, pending->bytes + sizeof(struct fuse_in_header), sizeof(in));
-	/* What did not fit can only be told as if none of it had. */
-	return out.size == in.size ? 0 : ENOSPC;
 }
 
 static void pass_answer(struct relay *relay, const struct pending *pending,
@@ -412,6 +413,8 @@ static void drop_ahead(struct relay *relay, unsigned share,
 		return;
 	memcpy(&node, bytes + sizeof(struct fuse_out_header), sizeof(node));
 	ahead_drop(&relay->ahead, share, node);
+	listings_drop(&relay->listings, share, node);
+	known_drop(&relay->known, share, node);
 }
 
 bool relay_fuse_reply(struct relay *relay, unsigned share, const uint8_t *bytes,
@@ -422,6 +425,8 @@ bool relay_fuse_reply(struct relay *relay, unsigned share, const uint8_t *bytes,
 				 .share = (uint8_t)share };
 	struct fuse_out_header head;
 	struct pending *pending;
+	uint64_t node;
+	bool set;
 
 	if (len < sizeof(head))
 		return false;
@@ -438,11 +443,17 @@ bool relay_fuse_reply(struct relay *relay, unsigned share, const uint8_t *bytes,
 	if (!pending)
 		return true;
 	relay_bulk_answered(relay, pending);
-	if (pending->answered)
-		writes_answered(&relay->writes, share, pending->node,
-				error_of_write(pending, &head, bytes));
-	else
+	set = pending->answered && pending->opcode == FUSE_SETATTR &&
+	      !head.error;
+	node = pending->node;
+	if (pending->answered) {
+		relay_early_done(relay, pending, &head, bytes);
+	} else {
+		relay_early_learn(relay, pending, &head, bytes);
 		pass_answer(relay, pending, &head, bytes);
+	}
 	pending_remove(&relay->pending, pending);
+	if (set)
+		relay_early_keep(relay, share, node, bytes, len);
 	return true;
 }

@@ -5,6 +5,8 @@
  * relay.c         the loop, the port, PID 1
  * relay_bulk.c    what does not pass through the port
  * relay_fuse.c    requests of the kernel, answers of the server
+ * relay_early.c   changes that are answered before they are made
+ * relay_walk.c    walks, answered from what was sent ahead
  * relay_mount.c   what is mounted next
  * relay_child.c   mounts it, as a process of its own
  * relay_notify.c  a thread for what the kernel may make us wait for
@@ -19,6 +21,8 @@
 #include "guest/relay.h"
 #include "guest/relay_ahead.h"
 #include "guest/relay_child.h"
+#include "guest/relay_known.h"
+#include "guest/relay_listing.h"
 #include "guest/relay_pending.h"
 #include "guest/relay_welcome.h"
 #include "guest/relay_writes.h"
@@ -38,7 +42,9 @@ struct relay_share {
 	enum relay_share_state state;
 	int fd; /* owned: /dev/fuse; a number never changes its meaning */
 	bool readable;
+	bool muted;       /* nothing can be taken from it just now */
 	bool initialised; /* INIT was answered */
+	bool roomy;       /* so the server says: writes will fit */
 	uint32_t flags, type;
 	char *path; /* owned */
 };
@@ -69,6 +75,8 @@ struct relay {
 	bool preparing; /* for a snapshot: PID 1 waits until none is pending */
 	struct writes writes;
 	struct ahead_table ahead;
+	struct known_table known;
+	struct listings listings;
 	struct relay_bulk bulk;
 	struct relay_share shares[WELCOME_SHARES_MAX];
 	unsigned count;
@@ -127,6 +135,8 @@ void relay_bulk_answered(struct relay *relay, const struct pending *pending);
 void relay_fuse_init(struct relay *relay);
 /* Takes requests of the kernel while there are any, and room. */
 void relay_fuse_pull(struct relay *relay, unsigned share);
+/* Waits for requests where they can be taken. */
+void relay_fuse_listen(struct relay *relay);
 /* An answer or a notification; false when it is neither. */
 bool relay_fuse_reply(struct relay *relay, unsigned share, const uint8_t *bytes,
 		      size_t len);
@@ -137,6 +147,42 @@ void relay_fuse_ahead(struct relay *relay, unsigned share, const uint8_t *bytes,
 void relay_fuse_repeat(struct pending *pending);
 /* The file system is gone: its number stands for nothing. */
 void relay_fuse_over(struct relay *relay, unsigned share);
+
+/* With more requests than that it is not worth the search. */
+#define RELAY_AHEAD_PENDING_MAX 64
+
+/* relay_walk.c */
+/* A listing that came ahead; false when it is none. */
+bool relay_walk_take(struct relay *relay, unsigned share, const uint8_t *bytes,
+		     size_t len);
+/* True: READDIRPLUS or LOOKUP was answered. */
+bool relay_walk_list(struct relay *relay, unsigned share, const uint8_t *bytes,
+		     size_t len);
+bool relay_walk_lookup(struct relay *relay, unsigned share,
+		       const uint8_t *bytes, size_t len);
+/* Tells the server which ones were used, or never will be. */
+void relay_walk_tell(struct relay *relay);
+
+/*
+ * relay_early.c: sets pending->answered when the kernel was answered. The
+ * request goes on to the server in any case.
+ */
+void relay_early_write(struct relay *relay, struct pending *pending);
+void relay_early_set(struct relay *relay, struct pending *pending);
+/* The server's answer to one of these; to any other. */
+void relay_early_done(struct relay *relay, const struct pending *pending,
+		      const struct fuse_out_header *head, const uint8_t *bytes);
+void relay_early_learn(struct relay *relay, const struct pending *pending,
+		       const struct fuse_out_header *head,
+		       const uint8_t *bytes);
+/* After it was taken from the pending ones: attributes as they are now. */
+void relay_early_keep(struct relay *relay, unsigned share, uint64_t node,
+		      const uint8_t *bytes, size_t len);
+/* RECORD_ROOM; false when it is none. */
+bool relay_early_room(struct relay *relay, unsigned share, const uint8_t *bytes,
+		      size_t len);
+/* A new server has not said anything yet. */
+void relay_early_reset(struct relay *relay);
 
 /* relay_mount.c */
 /* Starts the next child when there is something to do and none runs. */

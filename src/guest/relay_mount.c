@@ -164,14 +164,11 @@ static bool hear_child(struct relay *relay)
 	if (n <= 0)
 		return false;
 	text[n] = '\0';
-	/*
-	 * Before the mount the device cannot be waited for. Edges: it is read
-	 * until there is nothing, and then asked no more.
-	 */
+	/* Before the mount the device cannot be waited for. */
 	if (*problem == RELAY_CHILD_MOUNTED) {
 		relay->mount_done = true;
-		relay_watch(relay, relay->shares[number].fd, number,
-			    EPOLLIN | EPOLLET);
+		relay->shares[number].muted = false;
+		relay_watch(relay, relay->shares[number].fd, number, EPOLLIN);
 		problem++;
 	}
 	if (*problem == RELAY_CHILD_USABLE) {

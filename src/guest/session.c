@@ -124,11 +124,13 @@ static void on_tidy(struct timer *timer)
 }
 
 void sessions_init(struct sessions *sessions, struct loop *loop,
-		   struct mux *mux, struct cgroups *cgroups)
+		   struct mux *mux, struct cgroups *cgroups,
+		   const struct files *files)
 {
 	*sessions = (struct sessions){ .loop = loop,
 				       .mux = mux,
 				       .cgroups = cgroups,
+				       .files = files,
 				       .spare = SESSION_CHILD_NONE };
 	sessions->tidy =
 		(struct timer){ .name = "tidy cgroups", .on_fire = on_tidy };
@@ -197,6 +199,7 @@ static void forget(struct session *session, uint32_t code)
 	session_output_close(&session->output);
 	session_output_close(&session->error_output);
 	timer_stop(&session->retry);
+	timer_stop(&session->settle);
 	session_close_streams(session, code);
 	list_remove(&session->link);
 	rest->id = session->id;
@@ -223,7 +226,7 @@ void session_check_end(struct session *session)
 	if (!session->exited || session->detached ||
 	    session->output.source.fd >= 0 ||
 	    session->error_output.source.fd >= 0 || !all_sent(session->stdio) ||
-	    !all_sent(session->errors))
+	    !all_sent(session->errors) || !session_settled(session))
 		return;
 	send(session->sessions, &message);
 	forget(session, 0);
@@ -404,6 +407,7 @@ void sessions_start(struct sessions *sessions,
 					   .fd = -1,
 					   .events = EPOLLIN,
 					   .on_event = on_report };
+	session_settle_init(session);
 	session_io_init(session);
 	list_append(&sessions->live, &session->link);
 	if (launch(session, start, encoded, len)) {

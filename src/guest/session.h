@@ -4,8 +4,9 @@
  *
  * A session lives from SESSION_START to SESSION_EXITED. It has ended when its
  * main process was reaped, everything that this process wrote was read, and
- * the mux has sent it. What it left in the background lives on in its cgroup,
- * which is remembered until it is empty.
+ * the mux has sent it; and when the host has what was written to files. What it
+ * left in the background lives on in its cgroup, which is remembered until it
+ * is empty.
  */
 #pragma once
 
@@ -18,6 +19,7 @@
 #include "proto/messages.h"
 
 struct cgroups;
+struct files;
 struct mux;
 struct mux_stream;
 
@@ -25,8 +27,9 @@ struct sessions {
 	struct loop *loop;
 	struct mux *mux;
 	struct cgroups *cgroups;
-	struct list live;     /* struct session */
-	struct list leftover; /* groups of sessions that have ended */
+	const struct files *files; /* borrowed */
+	struct list live;          /* struct session */
+	struct list leftover;      /* groups of sessions that have ended */
 	unsigned leftover_count;
 	struct session_child spare; /* waits for the next SESSION_START */
 	struct timer tidy;          /* removes groups, makes the spare */
@@ -38,7 +41,8 @@ struct sessions {
 };
 
 void sessions_init(struct sessions *sessions, struct loop *loop,
-		   struct mux *mux, struct cgroups *cgroups);
+		   struct mux *mux, struct cgroups *cgroups,
+		   const struct files *files);
 
 /*
  * The answer is a SESSION_STARTED, now or when the program runs. encoded is

@@ -43,6 +43,11 @@ struct session {
 	struct session_input input;
 	struct session_output output, error_output;
 	struct timer retry; /* a terminal that nobody has open just now */
+	/* The host has not all that was written to shared folders. */
+	struct timer settle;
+	bool settling;
+	uint32_t changes;         /* that it is waited for */
+	uint64_t settle_until_ms; /* not longer */
 };
 
 /* session_io.c */
@@ -56,6 +61,11 @@ void session_output_close(struct session_output *output);
 /* Moves what the host sent on to the program. */
 void session_input_feed(struct session_input *input);
 void session_input_close(struct session_input *input);
+
+/* session_settle.c */
+void session_settle_init(struct session *session);
+/* False: session_check_end() is called again when it may be true. */
+bool session_settled(struct session *session);
 
 /* session.c */
 struct session *session_find(struct sessions *sessions, uint32_t id);

@@ -81,3 +81,27 @@ int record_read_decode(const void *bytes, size_t len, uint32_t *count)
 	*count = cursor_u32(&c);
 	return cursor_done(&c) && *count ? 0 : -1;
 }
+
+int record_room_decode(const void *bytes, size_t len, bool *there)
+{
+	struct cursor c = cursor_over(bytes, len);
+	uint32_t value = cursor_u32(&c);
+
+	*there = value;
+	return cursor_done(&c) && value <= 1 ? 0 : -1;
+}
+
+int record_used_decode(const void *bytes, size_t len, size_t *count)
+{
+	*count = len / sizeof(uint64_t);
+	return bytes && *count && len % sizeof(uint64_t) == 0 ? 0 : -1;
+}
+
+uint64_t record_used_at(const void *bytes, size_t at)
+{
+	struct cursor c =
+		cursor_over((const uint8_t *)bytes + at * sizeof(uint64_t),
+			    sizeof(uint64_t));
+
+	return cursor_u64(&c);
+}

@@ -6,6 +6,7 @@
  */
 #pragma once
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -16,6 +17,7 @@
 #define RECORD_HELLO_BYTES 20
 #define RECORD_BULK_BYTES 8
 #define RECORD_READ_BYTES 4
+#define RECORD_ROOM_BYTES 4
 
 enum record_type {
 	RECORD_HELLO = 1,   /* guest: version, which shares are initialised */
@@ -23,9 +25,10 @@ enum record_type {
 	RECORD_FUSE = 3,    /* both: one FUSE message */
 	RECORD_DROP = 4,    /* host: drop every cache of this share */
 	RECORD_TICKET = 5,  /* host: do it again; guest: done up to here */
-	RECORD_AHEAD = 6,   /* host: an answer before its request */
-	RECORD_BULK = 7,    /* host: records lie there; guest: so many read */
-	RECORD_WRITE = 8,   /* guest: a FUSE message, but its data lies there */
+	RECORD_AHEAD = 6, /* host: an answer before its request; guest: used */
+	RECORD_BULK = 7,  /* host: records lie there; guest: so many read */
+	RECORD_WRITE = 8, /* guest: a FUSE message, but its data lies there */
+	RECORD_ROOM = 9,  /* host: whether what is written will fit */
 
 	RECORD_TYPES,
 };
@@ -33,7 +36,12 @@ enum record_type {
 enum record_feature {
 	RECORD_READS_BULK = 1 << 0,  /* the relay reads what lies in memory */
 	RECORD_WRITES_BULK = 1 << 1, /* it puts data of WRITE there */
+	RECORD_READS_ROOM = 1 << 2,  /* it wants to be told of room */
+	RECORD_KEEPS_LISTINGS = 1 << 3, /* it keeps them, and pays back */
 };
+
+/* Of an AHEAD with a listing. */
+#define RECORD_LISTING_WHOLE 1U /* every name of the folder is in it */
 
 enum record_share_flag {
 	RECORD_SHARE_READ_ONLY = 1 << 0,
@@ -92,3 +100,10 @@ int record_read_decode(const void *bytes, size_t len, uint32_t *count);
 /* RECORD_WRITE: behind the piece comes the message without its data. */
 int record_write_decode(const void *bytes, size_t len,
 			struct record_piece *piece);
+
+/* RECORD_ROOM. -1 as above; this and the next. */
+int record_room_decode(const void *bytes, size_t len, bool *there);
+/* RECORD_AHEAD of the guest: nodes of folders, at least one. */
+int record_used_decode(const void *bytes, size_t len, size_t *count);
+/* One of them: at < count. */
+uint64_t record_used_at(const void *bytes, size_t at);

@@ -18,8 +18,8 @@ TOP = os.path.realpath(os.path.join(os.path.dirname(__file__), "..", ".."))
 BINARY = os.environ.get("BAWN_FILES",
                         os.path.join(TOP, os.environ.get("BAWN_BUILD", "build"),
                                      "src/files/bawn-files"))
-HELLO, WELCOME, FUSE, DROP, TICKET, AHEAD, BULK, WRITE = range(1, 9)
-READS_BULK, WRITES_BULK = 1, 2
+HELLO, WELCOME, FUSE, DROP, TICKET, AHEAD, BULK, WRITE, ROOM = range(1, 10)
+READS_BULK, WRITES_BULK, READS_ROOM, KEEPS_LISTINGS = 1, 2, 4, 8
 BULK_BYTES = 8 << 20
 OPS = {name: number for number, name in {
     1: "LOOKUP", 2: "FORGET", 3: "GETATTR", 4: "SETATTR", 5: "READLINK", 6: "SYMLINK",
@@ -94,12 +94,12 @@ class Files:
 
     def __init__(self, shares, uid=None, absent=(), marker=None, memory=None,
                  initialised=0, start=True, next_marker=None, control=None, state=None,
-                 notifier=0, bulk=False, **more):
+                 notifier=0, bulk=False, features=0, **more):
         ours, theirs = socket.socketpair()
         ours.settimeout(20)
         self.socket, self.unique, self.buffer, self.position = ours, 2, b"", 0
         self.notifier, self.pid = notifier, 0
-        self.features = READS_BULK | WRITES_BULK if bulk else 0
+        self.features = features | (READS_BULK | WRITES_BULK if bulk else 0)
         self.pieces = []  # (start, length) of each BULK that came
         memories = self._share_memory() if bulk else ()
         self.notices, self.replies, self.raw = [], {}, []

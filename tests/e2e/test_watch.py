@@ -187,3 +187,17 @@ def test_more_changes_than_can_be_told_end_with_the_truth(session, watched):
         os.kill(server, 18)
     wait(lambda: session.sh(name, f"cat {top}/f0 {top}/late 2>&1; true") == "changed\nlate", 10,
          "the truth after an overflow")
+
+
+def test_what_a_command_wrote_is_there_when_it_returns(session, watched):
+    """The guest's writes are answered before the host has them: its end is not."""
+    name, folder = watched
+    for turn in range(8):
+        script = (f"mkdir {folder}/done{turn}; cd {folder}/done{turn}; "
+                  "for i in 1 2 3 4 5 6 7 8 9; do echo $i > $i; done; "
+                  "touch -d @1500000000 9; cat 1 2 3 4 5 6 7 8 9 > all; echo end >> all")
+        session("exec", name, "sh", "-c", script)
+        with open(f"{folder}/done{turn}/all", encoding="ascii") as file:
+            assert file.read() == "".join(f"{i}\n" for i in range(1, 10)) + "end\n"
+        assert os.stat(f"{folder}/done{turn}/9").st_mtime == 1500000000
+        shutil.rmtree(f"{folder}/done{turn}")

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * fuzz_bulk_write.c - the data of a write lies in the memory, all of it
+ * fuzz_bulk_write.c - small records; the data of a write lies in the memory,
+ * all of it
  */
 #include <errno.h>
 
@@ -15,10 +16,18 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	struct fuse_request request;
 	struct record_piece piece;
 	uint32_t count;
+	size_t used;
+	bool there;
 	int result;
 
 	if (record_read_decode(data, size, &count) == 0)
 		FUZZ_CHECK(count && size == RECORD_READ_BYTES);
+	if (record_room_decode(data, size, &there) == 0)
+		FUZZ_CHECK(size == RECORD_ROOM_BYTES && there == data[0]);
+	if (record_used_decode(data, size, &used) == 0)
+		FUZZ_CHECK(used && used * 8 == size &&
+			   (record_used_at(data, used - 1) & 0xff) ==
+				   data[size - 8]);
 	if (record_piece_decode(data, size, &piece) == 0)
 		FUZZ_CHECK(size == RECORD_BULK_BYTES);
 	if (record_write_decode(data, size, &piece) < 0)

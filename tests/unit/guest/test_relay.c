@@ -1,13 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * test_relay.c - the pure parts of the files relay: requests without an
- * answer, writes that were answered ahead
+ * answer, changes that were answered early
  */
 #include <errno.h>
+#include <fcntl.h>
 #include <linux/fuse.h>
 #include <string.h>
+#include <sys/stat.h>
 
 #include "base/mem.h"
+#include "guest/relay_known.h"
 #include "guest/relay_pending.h"
 #include "guest/relay_writes.h"
 #include "lib/tap.h"
@@ -113,72 +116,23 @@ static void writes_and_requests_have_a_limit(void)
 	pending_release(&table);
 }
 
-static struct {
-	unsigned count;
-	uint64_t unique;
-	int error;
-} flushed;
-
-static void on_flushed(void *ctx, unsigned share, uint64_t unique, int error)
-{
-	flushed.count++;
-	flushed.unique = unique;
-	flushed.error = error;
-}
-
-static void a_flush_waits_for_earlier_writes_of_its_node(void)
-{
-	struct writes writes;
-
-	flushed.count = 0;
-	writes_init(&writes, on_flushed, NULL);
-	CHECK(writes_flush(&writes, 0, 5, 100) == 0);
-	writes_sent(&writes, 0, 5);
-	writes_sent(&writes, 0, 5);
-	CHECK(writes_flush(&writes, 0, 6, 101) == 0);
-	CHECK(writes_flush(&writes, 1, 5, 102) == 0);
-	CHECK(writes_flush(&writes, 0, 5, 103) == -1);
-	writes_sent(&writes, 0, 5); /* later: not waited for */
-	writes_answered(&writes, 0, 5, 0);
-	CHECK(flushed.count == 0);
-	writes_answered(&writes, 0, 5, 0);
-	CHECK(flushed.count == 1 && flushed.unique == 103 && !flushed.error);
-	writes_answered(&writes, 0, 5, 0);
-	CHECK(writes_flush(&writes, 0, 5, 104) == 0);
-	/* Nobody asked for it. */
-	writes_answered(&writes, 0, 5, EIO);
-	CHECK(!writes.errors);
-	writes_release(&writes);
-}
-
 static void an_error_is_told_once_and_the_first_one(void)
 {
 	struct writes writes;
 
-	flushed.count = 0;
-	writes_init(&writes, on_flushed, NULL);
-	for (int i = 0; i < 3; i++)
-		writes_sent(&writes, 2, 9);
+	writes_init(&writes);
 	CHECK(writes_may_answer(&writes, 2, 9));
-	writes_answered(&writes, 2, 9, EDQUOT);
-	writes_answered(&writes, 2, 9, EIO);
+	writes_failed(&writes, 2, 9, 0);
+	CHECK(writes_may_answer(&writes, 2, 9) && !writes.errors);
+	writes_failed(&writes, 2, 9, EDQUOT);
+	writes_failed(&writes, 2, 9, EIO);
 	CHECK(!writes_may_answer(&writes, 2, 9));
 	CHECK(writes_may_answer(&writes, 2, 8));
-	CHECK(writes_flush(&writes, 2, 9, 7) == -1);
-	CHECK(writes_flush(&writes, 2, 9, 8) == -1);
-	writes_answered(&writes, 2, 9, 0);
-	CHECK(flushed.count == 2 && flushed.unique == 8 && !flushed.error);
-	CHECK(writes_may_answer(&writes, 2, 9));
-
-	writes_sent(&writes, 2, 9);
-	writes_answered(&writes, 2, 9, ENOSPC);
-	CHECK(writes_take_error(&writes, 2, 9) == ENOSPC);
+	CHECK(writes_may_answer(&writes, 1, 9));
+	CHECK(writes_take_error(&writes, 1, 9) == 0);
+	CHECK(writes_take_error(&writes, 2, 9) == EDQUOT);
 	CHECK(writes_take_error(&writes, 2, 9) == 0);
-
-	writes_sent(&writes, 2, 9);
-	writes_answered(&writes, 2, 9, ENOSPC);
-	CHECK(writes_flush(&writes, 2, 9, 10) == ENOSPC);
-	CHECK(writes_flush(&writes, 2, 9, 11) == 0);
+	CHECK(writes_may_answer(&writes, 2, 9));
 	writes_release(&writes);
 }
 
@@ -186,20 +140,129 @@ static void errors_of_forgotten_nodes_are_forgotten(void)
 {
 	struct writes writes;
 
-	writes_init(&writes, on_flushed, NULL);
-	for (uint64_t node = 1; node <= WRITES_ERRORS_MAX + 10; node++) {
-		writes_sent(&writes, 0, node);
-		writes_answered(&writes, 0, node, EIO);
-	}
+	writes_init(&writes);
+	for (uint64_t node = 1; node <= WRITES_ERRORS_MAX + 10; node++)
+		writes_failed(&writes, 0, node, EIO);
 	CHECK(writes.errors == WRITES_ERRORS_MAX);
 	for (uint64_t node = 1; node <= WRITES_ERRORS_MAX + 10; node++)
 		writes_forget(&writes, 0, node);
 	CHECK(writes.errors == 0);
-	/* A write that is under way is not. */
-	writes_sent(&writes, 0, 1);
-	writes_forget(&writes, 0, 1);
-	CHECK(writes_flush(&writes, 0, 1, 3) == -1);
 	writes_release(&writes);
+}
+
+static struct known_table known;
+
+/* As the answer to CREATE of node 9 in folder 3. */
+static struct known *make_known(uint32_t nlink)
+{
+	struct fuse_entry_out entry = {
+		.nodeid = 9,
+		.attr = { .mode = S_IFREG | 0644,
+			  .nlink = nlink,
+			  .uid = 1000,
+			  .gid = 1000,
+			  .ino = 77 },
+	};
+
+	known_clear(&known);
+	known_made(&known, 2, 3, &entry, sizeof(entry));
+	return known_find(&known, 2, 9);
+}
+
+static bool set(struct known *slot, uint32_t valid, struct fuse_setattr_in in,
+		struct fuse_attr_out *out)
+{
+	struct timespec now = { .tv_sec = 500, .tv_nsec = 5 };
+
+	in.valid = valid;
+	return known_set(slot, &in, &now, out);
+}
+
+static void times_and_mode_of_a_new_file_are_known(void)
+{
+	struct known *slot = make_known(1);
+	struct fuse_setattr_in in = {
+		.atime = 1, .mtime = 2, .mtimensec = 3, .mode = S_IFREG | 0600
+	};
+	struct fuse_write_in write = { .offset = 100, .size = 11 };
+	struct fuse_attr_out out;
+
+	CHECK(slot && !known_find(&known, 1, 9) && !known_find(&known, 2, 8));
+	known_write(slot, &write);
+	write.offset = 0;
+	known_write(slot, &write);
+	CHECK(set(slot, FATTR_ATIME | FATTR_MTIME | FATTR_FH, in, &out));
+	CHECK(out.attr_valid == 0 && out.attr.size == 111);
+	CHECK(out.attr.atime == 1 && out.attr.mtime == 2);
+	CHECK(out.attr.mtimensec == 3 && out.attr.ctime == 500);
+	CHECK(out.attr.mode == (S_IFREG | 0644) && out.attr.ino == 77);
+	CHECK(set(slot, FATTR_MODE, in, &out));
+	CHECK(out.attr.mode == (S_IFREG | 0600) && out.attr.mtime == 2);
+	CHECK(set(slot, FATTR_MTIME | FATTR_MTIME_NOW, in, &out));
+	CHECK(out.attr.mtime == 500 && out.attr.mtimensec == 5);
+}
+
+static void what_only_the_server_knows_is_asked_for(void)
+{
+	struct known *slot = make_known(1);
+	struct fuse_write_in append = { .size = 1, .flags = O_APPEND };
+	struct fuse_write_in far = { .offset = UINT64_MAX, .size = 2 };
+	struct fuse_attr_out out;
+
+	CHECK(!set(slot, FATTR_SIZE, (struct fuse_setattr_in){ 0 }, &out));
+	CHECK(!set(slot, FATTR_UID, (struct fuse_setattr_in){ 0 }, &out));
+	CHECK(set(slot, FATTR_UID | FATTR_GID,
+		  (struct fuse_setattr_in){ .uid = 1000, .gid = 1000 }, &out));
+	CHECK(!set(slot, FATTR_GID, (struct fuse_setattr_in){ .gid = 5 },
+		   &out));
+	CHECK(!set(slot, FATTR_MODE, (struct fuse_setattr_in){ .mode = 04755 },
+		   &out));
+	CHECK(!set(slot, FATTR_MTIME,
+		   (struct fuse_setattr_in){ .mtimensec = 1000000000 }, &out));
+	CHECK(!set(slot, 1U << 31, (struct fuse_setattr_in){ 0 }, &out));
+	known_write(slot, &append);
+	CHECK(!set(slot, FATTR_MODE, (struct fuse_setattr_in){ 0 }, &out));
+	slot = make_known(1);
+	known_write(slot, &far);
+	CHECK(!slot->has_attr);
+	/* With a second name it may be changed where nobody looks. */
+	CHECK(!make_known(2)->has_attr);
+	known_clear(&known);
+	known_made(&known, 2, 3, &out, 4);
+	CHECK(!known_find(&known, 2, 9));
+	known_changed(&known, 2, 9);
+	CHECK(known_find(&known, 2, 9) && !known_find(&known, 2, 9)->has_attr);
+	known_drop(&known, 2, 9);
+	CHECK(!known_find(&known, 2, 9));
+}
+
+/* Is the attributes' truth given up when this passes? */
+static bool gives_up(uint32_t opcode, uint64_t node, uint64_t other)
+{
+	struct known *slot = make_known(1);
+	struct {
+		struct fuse_in_header head;
+		uint64_t words[7];
+	} request = { .head = { .opcode = opcode, .nodeid = node } };
+
+	request.words[0] = other;
+	/* nodeid_out of COPY_FILE_RANGE */
+	request.words[2] = other;
+	known_drop_changed(&known, 2, &request, sizeof(request));
+	known_drop_changed(&known, 2, &request, sizeof(request.head));
+	return !slot->node || !slot->has_attr;
+}
+
+static void whatever_else_changes_a_file_is_no_longer_known(void)
+{
+	CHECK(gives_up(FUSE_UNLINK, 3, 0) && !gives_up(FUSE_UNLINK, 4, 0));
+	CHECK(gives_up(FUSE_RENAME, 3, 4) && gives_up(FUSE_RENAME2, 4, 3));
+	CHECK(!gives_up(FUSE_RENAME, 4, 5));
+	CHECK(gives_up(FUSE_LINK, 4, 9) && !gives_up(FUSE_LINK, 9, 4));
+	CHECK(gives_up(FUSE_COPY_FILE_RANGE, 4, 9));
+	CHECK(gives_up(FUSE_FALLOCATE, 9, 0) && gives_up(FUSE_SETXATTR, 9, 0));
+	CHECK(gives_up(FUSE_REMOVEXATTR, 9, 0) && gives_up(FUSE_SETATTR, 9, 0));
+	CHECK(!gives_up(FUSE_READ, 9, 9) && !gives_up(FUSE_SETXATTR, 8, 9));
 }
 
 static void a_large_write_is_kept_where_it_was_read(void)
@@ -250,8 +313,10 @@ int main(void)
 	RUN(writes_and_requests_have_a_limit);
 	RUN(a_large_write_is_kept_where_it_was_read);
 	RUN(what_was_not_sent_is_the_next);
-	RUN(a_flush_waits_for_earlier_writes_of_its_node);
 	RUN(an_error_is_told_once_and_the_first_one);
 	RUN(errors_of_forgotten_nodes_are_forgotten);
+	RUN(times_and_mode_of_a_new_file_are_known);
+	RUN(what_only_the_server_knows_is_asked_for);
+	RUN(whatever_else_changes_a_file_is_no_longer_known);
 	return DONE();
 }

@@ -242,11 +242,14 @@ static void a_new_folder_has_what_was_put_into_it(void)
 	ahead_drop_changed(&table, 1, bytes, len);
 	CHECK(!is_absent(7, "b"));
 	CHECK(add(FUSE_MKDIR, 7, 600, "", 0));
-	for (int i = 0; i < 300; i++) {
+	for (int i = 0; i <= 2048; i++) {
+		CHECK(is_absent(7, "nobody"));
 		name[0] = (char)('a' + i % 26);
-		name[1] = (char)('a' + i / 26);
-		name[2] = '\0';
+		name[1] = (char)('a' + i / 26 % 26);
+		name[2] = (char)('a' + i / 26 / 26);
+		name[3] = '\0';
 		create(7, name);
+		CHECK(!is_absent(7, name));
 	}
 	CHECK(!is_absent(7, "nobody"));
 	CHECK(table.count == 0 && table.bytes == 0);

@@ -108,6 +108,32 @@ static void some_pieces_were_read(void)
 	CHECK(record_read_decode((uint8_t[4]){ 0 }, 4, &count) < 0);
 }
 
+static void room_is_there_or_not(void)
+{
+	uint8_t bytes[5] = { 1 };
+	bool there = false;
+
+	CHECK(record_room_decode(bytes, 4, &there) == 0 && there);
+	CHECK(record_room_decode(bytes + 1, 4, &there) == 0 && !there);
+	CHECK(record_room_decode(bytes, 3, &there) < 0);
+	CHECK(record_room_decode(bytes, 5, &there) < 0);
+	bytes[0] = 2;
+	CHECK(record_room_decode(bytes, 4, &there) < 0);
+}
+
+static void listings_that_were_used_are_named(void)
+{
+	uint8_t bytes[17] = { 7, 1, [8] = 9 };
+	size_t count;
+
+	CHECK(record_used_decode(bytes, 16, &count) == 0 && count == 2);
+	CHECK(record_used_at(bytes, 0) == 263 && record_used_at(bytes, 1) == 9);
+	CHECK(record_used_decode(bytes, 8, &count) == 0 && count == 1);
+	CHECK(record_used_decode(bytes, 0, &count) < 0);
+	CHECK(record_used_decode(bytes, 7, &count) < 0);
+	CHECK(record_used_decode(bytes, 17, &count) < 0);
+}
+
 int main(void)
 {
 	RUN(a_header_decodes_to_what_was_encoded);
@@ -116,5 +142,7 @@ int main(void)
 	RUN(a_done_ticket_has_a_number);
 	RUN(a_piece_lies_in_the_memory);
 	RUN(some_pieces_were_read);
+	RUN(room_is_there_or_not);
+	RUN(listings_that_were_used_are_named);
 	return DONE();
 }

@@ -1,0 +1,36 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * room.h - whether what the guest writes will fit
+ *
+ * The relay answers writes before we have made them (PROTOCOL.md §8). That is
+ * right only where nobody need hear of a full disk or a used up quota: so it is
+ * told when there is much more room than it can have under way, and when that
+ * is over. Then every write waits for its own answer.
+ */
+#pragma once
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "files/node_table.h"
+
+struct server;
+
+#define ROOM_LEAST (256ULL << 20)
+#define ROOM_CHECK_BYTES (16ULL << 20) /* written since we looked */
+
+struct room {
+	bool on; /* the relay wants to be told */
+	bool there[NODE_SHARES_MAX];
+	bool due[NODE_SHARES_MAX]; /* to be told after this answer */
+	bool any_due;
+	uint64_t written[NODE_SHARES_MAX]; /* since we looked */
+};
+
+/* The relay has said hello. */
+void room_begin(struct server *server, bool on);
+void room_wrote(struct server *server, unsigned share, uint64_t bytes);
+/* The host may have used it up, or given some back. */
+void room_look(struct server *server);
+/* Tells what is due; between answers. */
+void room_send(struct server *server);

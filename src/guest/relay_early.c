@@ -1,0 +1,167 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * relay_early.c - changes that are answered before the server has made them
+ *
+ * A WRITE of a file that the server has let us change before, as long as it
+ * says that there is room; a SETATTR of one that was made here. Both go on to
+ * the server in their place among the others, so that whatever follows finds
+ * them done. PID 1 is told how many are under way: a session has not ended
+ * before the host has what it wrote.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/fuse.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "base/log.h"
+#include "guest/relay_internal.h"
+#include "proto/cursor.h"
+
+void relay_early_reset(struct relay *relay)
+{
+	known_clear(&relay->known);
+	for (unsigned i = 0; i < WELCOME_SHARES_MAX; i++)
+		relay->shares[i].roomy = false;
+}
+
+bool relay_early_room(struct relay *relay, unsigned share, const uint8_t *bytes,
+		      size_t len)
+{
+	bool there;
+
+	if (share >= relay->count || record_room_decode(bytes, len, &there) < 0)
+		return false;
+	relay->shares[share].roomy = there;
+	return true;
+}
+
+static bool may_answer(struct relay *relay, const struct pending *pending)
+{
+	return !(relay->shares[pending->share].flags & RECORD_SHARE_OVERLAY) &&
+	       writes_may_answer(&relay->writes, pending->share, pending->node);
+}
+
+static void say(struct relay *relay, struct pending *pending, const void *reply,
+		size_t len)
+{
+	pending->answered = true;
+	__atomic_add_fetch(&relay->shared->early, 1, __ATOMIC_RELEASE);
+	if (write(relay->shares[pending->share].fd, reply, len) < 0)
+		return; /* its process is gone; the change still counts */
+}
+
+void relay_early_write(struct relay *relay, struct pending *pending)
+{
+	struct {
+		struct fuse_out_header head;
+		struct fuse_write_out out;
+	} reply = { .head = { .len = sizeof(reply),
+			      .unique = pending->unique } };
+	struct known *known =
+		known_find(&relay->known, pending->share, pending->node);
+	struct fuse_write_in in;
+
+	if (pending->len < RELAY_WRITE_HEAD)
+		return;
+	memcpy(&in, pending->bytes + sizeof(struct fuse_in_header), sizeof(in));
+	if (known)
+		known_write(known, &in);
+	/* O_SYNC asks for the answer of the disk; where nothing may be written
+	 * the writer must hear of it. */
+	if (!known || !relay->shares[pending->share].roomy ||
+	    in.flags & O_SYNC || !may_answer(relay, pending))
+		return;
+	reply.out.size = in.size;
+	say(relay, pending, &reply, sizeof(reply));
+}
+
+void relay_early_set(struct relay *relay, struct pending *pending)
+{
+	struct {
+		struct fuse_out_header head;
+		struct fuse_attr_out attr;
+	} reply = { .head = { .len = sizeof(reply),
+			      .unique = pending->unique } };
+	struct known *known =
+		known_find(&relay->known, pending->share, pending->node);
+	struct fuse_in_header head;
+	struct fuse_setattr_in in;
+	struct timespec now;
+
+	if (!known || pending->len < sizeof(head) + sizeof(in))
+		return;
+	memcpy(&head, pending->bytes, sizeof(head));
+	memcpy(&in, pending->bytes + sizeof(head), sizeof(in));
+	clock_gettime(CLOCK_REALTIME, &now);
+	/* What the notifier asks for is no change, but has to be heard. */
+	if (head.pid != relay->notifier.thread && may_answer(relay, pending) &&
+	    known_set(known, &in, &now, &reply.attr))
+		say(relay, pending, &reply, sizeof(reply));
+	else
+		known->has_attr = false;
+}
+
+static int error_of_write(const struct pending *pending,
+			  const struct fuse_out_header *head,
+			  const uint8_t *bytes)
+{
+	struct fuse_write_out out;
+	struct fuse_write_in in;
+
+	if (head->len < sizeof(*head) + sizeof(out))
+		return EIO;
+	memcpy(&out, bytes + sizeof(*head), sizeof(out));
+	memcpy(&in, pending->bytes + sizeof(struct fuse_in_header), sizeof(in));
+	/* What did not fit can only be told as if none of it had. */
+	return out.size == in.size ? 0 : ENOSPC;
+}
+
+void relay_early_done(struct relay *relay, const struct pending *pending,
+		      const struct fuse_out_header *head, const uint8_t *bytes)
+{
+	int error = -head->error;
+
+	__atomic_add_fetch(&relay->shared->made, 1, __ATOMIC_RELEASE);
+	if (!error && pending->opcode == FUSE_WRITE)
+		error = error_of_write(pending, head, bytes);
+	if (!error)
+		return;
+	log_limited(LOG_LEVEL_WARN, "a change failed after its answer: %s",
+		    strerror(error));
+	known_drop(&relay->known, pending->share, pending->node);
+	writes_failed(&relay->writes, pending->share, pending->node, error);
+}
+
+/* The kernel was told to ask again; it will find the truth here. */
+void relay_early_keep(struct relay *relay, unsigned share, uint64_t node,
+		      const uint8_t *bytes, size_t len)
+{
+	uint8_t payload[24 + sizeof(struct fuse_attr_out)];
+	struct writer w = writer_over(payload, sizeof(payload));
+
+	if (len !=
+	    sizeof(struct fuse_out_header) + sizeof(struct fuse_attr_out))
+		return;
+	writer_u32(&w, FUSE_GETATTR);
+	writer_u32(&w, 0);
+	writer_u64(&w, node);
+	writer_u64(&w, 0);
+	writer_bytes(&w, bytes + sizeof(struct fuse_out_header),
+		     sizeof(struct fuse_attr_out));
+	relay_fuse_ahead(relay, share, payload, sizeof(payload));
+}
+
+void relay_early_learn(struct relay *relay, const struct pending *pending,
+		       const struct fuse_out_header *head, const uint8_t *bytes)
+{
+	if (head->error)
+		return;
+	if (pending->opcode == FUSE_CREATE)
+		known_made(&relay->known, pending->share, pending->node,
+			   bytes + sizeof(*head), head->len - sizeof(*head));
+	else if (pending->opcode == FUSE_WRITE ||
+		 pending->opcode == FUSE_SETATTR)
+		known_changed(&relay->known, pending->share, pending->node);
+}

@@ -1,0 +1,58 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * relay_known.h - files that can be changed without waiting for the server
+ *
+ * Of a file that this guest made, or that the server has changed for it
+ * without an error, a further write will hardly fail as long as there is room
+ * on the host's disk, which the server tells. So the kernel is answered at
+ * once. Of a file that was made here the attributes are known as well, as they
+ * came with the answer: a change of its mode or times can be answered, too.
+ * Both go on to the server, which alone decides; relay_writes.h says what
+ * becomes of an error.
+ *
+ * A slot is forgotten whenever something else may change the file. Pure.
+ */
+#pragma once
+
+#include <linux/fuse.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <time.h>
+
+#define KNOWN_SLOTS 64 /* one for each file; a newer one takes the place */
+
+struct known {
+	uint64_t node; /* 0: free */
+	uint64_t folder;
+	uint8_t share;
+	bool has_attr;
+	struct fuse_attr attr;
+};
+
+struct known_table {
+	struct known slots[KNOWN_SLOTS];
+};
+
+void known_clear(struct known_table *table);
+/* NULL: nothing is known of it. */
+struct known *known_find(struct known_table *table, unsigned share,
+			 uint64_t node);
+/* The answer to CREATE of a file in a folder; len of the body. */
+void known_made(struct known_table *table, unsigned share, uint64_t folder,
+		const void *body, size_t len);
+/* The server has changed it. */
+void known_changed(struct known_table *table, unsigned share, uint64_t node);
+void known_drop(struct known_table *table, unsigned share, uint64_t node);
+/* A request passes that may change more than known_write() and _set() say. */
+void known_drop_changed(struct known_table *table, unsigned share,
+			const void *request, size_t len);
+
+/* A write of it passes. */
+void known_write(struct known *known, const struct fuse_write_in *in);
+/*
+ * The answer to SETATTR that the server will give, but for what its clock
+ * says: it may be believed at no later time. False: it has to be asked.
+ */
+bool known_set(struct known *known, const struct fuse_setattr_in *in,
+	       const struct timespec *now, struct fuse_attr_out *out);

@@ -1,0 +1,192 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Listings that bawn-files sends ahead of a walk, and whether there is room"""
+import os
+import struct
+
+import pytest
+
+from fuse_client import (AHEAD, ENTRY, FATTR_MODE, KEEPS_LISTINGS, OPS, READS_ROOM, ROOM, ROOT,
+                         Entry, share)
+
+WHOLE = 1
+ATTR_BYTES = 88
+
+
+@pytest.fixture
+def walker(place):
+    for outer in range(3):
+        for inner in range(5):
+            os.makedirs(place.host(f"p{outer}/f{inner}"))
+            for name in ("a", "b"):
+                with open(place.host(f"p{outer}/f{inner}/{name}"), "wb") as file:
+                    file.write(b"x")
+    place.own()
+    served = place.serve(features=KEEPS_LISTINGS)
+    yield served
+    place.check()
+
+
+def settle(files):
+    """What was under way is here: an answer comes after it."""
+    files.ok("STATFS", ROOT)
+
+
+def parse(body):
+    """name -> Entry of a READDIRPLUS"""
+    found = {}
+    while body:
+        entry = Entry(body)
+        body = body[ENTRY.size + ATTR_BYTES:]
+        _, _, length, _ = struct.unpack_from("<QQII", body)
+        found[os.fsdecode(body[24:24 + length])] = entry
+        body = body[(24 + length + 7) & ~7:]
+    return found
+
+
+def listings(files):
+    """Those that came and were not asked for yet: folder -> (flags, entries)"""
+    settle(files)
+    found = {}
+    for kind, _, payload in files.raw:
+        if kind == AHEAD:
+            opcode, flags, node, offset = struct.unpack_from("<IIQQ", payload)
+            if opcode == OPS["READDIRPLUS"]:
+                assert offset == 0 and node not in found
+                found[node] = flags, parse(payload[24:])
+    files.raw.clear()
+    return found
+
+
+def forget(files, entries):
+    ones = [struct.pack("<QQ", entry.node, 1) for entry in entries if entry.node]
+    files.send("BATCH_FORGET", 0, struct.pack("<II", len(ones), 0) + b"".join(ones))
+
+
+def test_a_walk_gets_the_next_folders_before_it_asks(walker):
+    top = walker.readdir(plus=True)
+    assert not listings(walker)  # one listing is no walk
+    first = sorted(name for name in top if name.startswith("p"))
+    names = [name for name in top if name in first]  # as the host has them
+    inner = walker.readdir(top[names[0]].node, plus=True)
+    came = listings(walker)
+    for name in inner:
+        if name not in (".", ".."):
+            flags, entries = came[inner[name].node]
+            assert flags == WHOLE and set(entries) == {".", "..", "a", "b"}
+            assert entries["a"].attr.size == 1 and entries["a"].node
+    for name in names[1:]:
+        assert set(came[top[name].node][1]) == {".", "..", *(f"f{i}" for i in range(5))}
+    # Depth first: those in the next folder too.
+    assert len(came) == 5 + 2 + 2 * 5
+
+
+def test_what_was_used_brings_more(place, walker):
+    for outer in range(3, 60):
+        os.makedirs(place.host(f"p{outer}/f0"))
+    place.own()
+    top = walker.readdir(plus=True, size=32768)
+    first = next(name for name in top if name.startswith("p"))
+    walker.readdir(top[first].node, plus=True)
+    came = listings(walker)
+    assert len(came) == 32
+    walker.send_record(AHEAD, struct.pack("<3Q", *list(came)[:3]))
+    assert len(listings(walker)) == 6
+
+
+def test_names_that_are_asked_for_bring_their_folder(walker):
+    part = walker.lookup("p1")
+    folder = walker.lookup("f2", part.node)
+    walker.lookup("a", folder.node)
+    assert not listings(walker)
+    walker.lookup("b", folder.node)
+    came = listings(walker)
+    assert set(came[folder.node][1]) == {".", "..", "a", "b"}
+    assert set(came[part.node][1]) == {".", "..", *(f"f{i}" for i in range(5))}
+    assert len(came) == 6  # and those beside it
+
+
+def test_entries_that_are_given_back_are_forgotten(walker):
+    top = walker.readdir(plus=True)
+    first = next(name for name in top if name.startswith("p"))
+    walker.readdir(top[first].node, plus=True)
+    came = listings(walker)
+    _, entries = came[next(node for node, (_, found) in came.items() if "a" in found)]
+    assert walker.getattr(entries["a"].node).size == 1
+    forget(walker, entries.values())
+    error, _ = walker.call("GETATTR", entries["a"].node, bytes(16))
+    assert error  # it was counted once
+
+
+def test_files_with_two_names_are_not_sent_ahead(place, walker):
+    os.link(place.host("p0/f0/a"), place.host("p0/elsewhere"))
+    top = walker.readdir(plus=True)
+    inner = walker.readdir(top["p0"].node, plus=True)
+    came = listings(walker)
+    assert inner["f0"].node not in came and inner["f1"].node in came
+    # Nothing was counted that was not sent.
+    found = walker.readdir(inner["f0"].node, plus=True)
+    forget(walker, [found["a"]])
+    assert walker.call("GETATTR", found["b"].node, bytes(16))[0] == 0
+
+
+def test_only_a_relay_that_keeps_them_gets_any(place):
+    os.makedirs(place.host("a/b"))
+    place.own()
+    files = place.serve()
+    top = files.readdir(plus=True)
+    files.readdir(top["a"].node, plus=True)
+    assert not listings(files)
+    # It has none, so it cannot have used one.
+    files.send_record(AHEAD, struct.pack("<Q", top["a"].node))
+    assert "status 1" in files.end()
+
+
+@pytest.mark.parametrize("payload", [b"", b"1234567", b"1" * 9])
+def test_a_record_of_use_that_is_none_ends_it(place, payload):
+    files = place.serve(features=KEEPS_LISTINGS)
+    files.send_record(AHEAD, payload)
+    assert "status 1" in files.end()
+
+
+def test_made_up_uses_do_no_harm(walker):
+    walker.send_record(AHEAD, struct.pack("<3Q", 0, 1 << 63, 12345) * 1000)
+    assert walker.lookup("p0").node
+
+
+def rooms(files):
+    settle(files)
+    found = [(index, struct.unpack("<I", payload)[0]) for kind, index, payload in files.raw
+             if kind == ROOM]
+    files.raw.clear()
+    return found
+
+
+def test_room_is_told_where_there_is_some(place):
+    os.mkdir(place.host("small"))
+    os.mkdir(place.host("fixed"))
+    os.mkdir(place.host("large"))
+    place.own()
+    files = place.serve(shares=[
+        share(place.host("large")), share(place.host("small"), quota_bytes=10 << 20),
+        share(place.host("fixed"), read_only=True)], features=READS_ROOM)
+    free = os.statvfs(place.host("large"))
+    if free.f_bavail * free.f_frsize < 300 << 20:
+        pytest.skip("the disk is nearly full")
+    assert rooms(files) == [(0, 1)]
+
+
+def test_room_ends_before_the_quota_does(place):
+    free = os.statvfs(place.host(""))
+    if free.f_bavail * free.f_frsize < 600 << 20:
+        pytest.skip("the disk is nearly full")
+    files = place.serve(quota_bytes=300 << 20, features=READS_ROOM)
+    assert rooms(files) == [(0, 1)]
+    node = files.create("f").node
+    data, told = bytes(1 << 20), []
+    for i in range(80):
+        files.write(node, data, offset=i << 20)
+        told += rooms(files)
+        if told:
+            break
+    assert told == [(0, 0)] and 44 <= i < 80
+    files.setattr(node, FATTR_MODE, mode=0o600)
