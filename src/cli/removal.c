@@ -37,7 +37,8 @@ int removal_of(const struct store *store, const char *name, struct error *err)
 	for (int i = 0; i < ATTEMPTS && result < 0; i++) {
 		if (halt_folder(folder, 0, err) < 0)
 			return error_prefix(err, "sandbox %s", name);
-		result = store_remove(store, name, err);
+		result = sandbox_remove_this(store->folder, name, folder, true,
+					     err);
 		if (result < 0 && err->code != EBUSY)
 			return -1;
 	}

@@ -247,7 +247,8 @@ static void clean_orphan(const struct store *store, const char *name)
 	if (open_in(store->folder, name, &sandbox, &err) < 0)
 		return;
 	if (halt_if_idle(sandbox.folder, &err) < 0 ||
-	    store_remove(store, name, &err) < 0)
+	    sandbox_remove_this(store->folder, name, sandbox.folder, true,
+				&err) < 0)
 		log_debug("%s is to be removed: %s", name, err.text);
 }
 

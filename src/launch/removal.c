@@ -29,8 +29,10 @@ void removal_of_sandbox(int folder, const char *path, const char *name)
 
 	if (sandboxes < 0 || fileio_is_locked(folder, SANDBOX_OWNER_FILE) == 1)
 		return;
+	/* its command has perhaps removed it, and the next one made another */
 	for (int i = 0; i < TRIES; i++) {
-		if (sandbox_remove(sandboxes, name, false, &err) == 0)
+		if (sandbox_remove_this(sandboxes, name, folder, false, &err) ==
+		    0)
 			return;
 		/* the supervisor is in the last steps of its end */
 		if (err.code != EBUSY)

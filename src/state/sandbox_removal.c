@@ -60,19 +60,13 @@ static void forget_secrets(int sandboxes, int folder)
 	sandbox_record_release(&record);
 }
 
-int sandbox_remove(int sandboxes, const char *name, bool wait,
-		   struct error *err)
+int sandbox_remove_this(int sandboxes, const char *name, int folder, bool wait,
+			struct error *err)
 {
-	AUTO_CLOSE int folder = -1, lock = -1, global = -1;
+	AUTO_CLOSE int lock = -1, global = -1;
 	struct error why = { 0 };
 	char hidden[32];
 
-	folder = openat(sandboxes, name,
-			O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
-	if (folder < 0 && errno == ENOENT)
-		return 0; /* another process was faster */
-	if (folder < 0)
-		return error_set(err, errno, "sandbox %s", name);
 	/* a start that is under way may take long: not under the global lock */
 	lock = fileio_lock(folder, SANDBOX_LOCK_FILE,
 			   wait ? FILEIO_LOCK_WAIT : FILEIO_LOCK_TRY, &why);
@@ -97,4 +91,18 @@ int sandbox_remove(int sandboxes, const char *name, bool wait,
 	if (fileio_remove_tree(sandboxes, hidden, err) < 0)
 		return error_prefix(err, "sandbox %s", name);
 	return 0;
+}
+
+int sandbox_remove(int sandboxes, const char *name, bool wait,
+		   struct error *err)
+{
+	AUTO_CLOSE int folder =
+		openat(sandboxes, name,
+		       O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+
+	if (folder < 0 && errno == ENOENT)
+		return 0; /* another process was faster */
+	if (folder < 0)
+		return error_set(err, errno, "sandbox %s", name);
+	return sandbox_remove_this(sandboxes, name, folder, wait, err);
 }

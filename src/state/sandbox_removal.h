@@ -30,3 +30,6 @@ void sandbox_temporary_name(char name[32]);
  */
 int sandbox_remove(int sandboxes, const char *name, bool wait,
 		   struct error *err);
+/* The one in this folder, not one that has got its name since. */
+int sandbox_remove_this(int sandboxes, const char *name, int folder, bool wait,
+			struct error *err);

@@ -117,6 +117,28 @@ static void a_sandbox_whose_machine_runs_is_not_removed(void)
 	CHECK(store_remove(&store, "aa", &err) == 0);
 }
 
+/* The launcher of one of --rm comes late, when its command has removed it. */
+static void another_that_has_got_the_name_is_not_removed(void)
+{
+	AUTO_STORE struct store store = STORE_INIT;
+	AUTO_CLOSE int first = -1;
+	struct error err = { 0 };
+
+	REQUIRE(store_open(&store, NULL) == 0);
+	REQUIRE(mkdirat(store.folder, "same", 0700) == 0);
+	first = openat(store.folder, "same", O_RDONLY | O_DIRECTORY);
+	REQUIRE(renameat(store.folder, "same", store.folder, ".tmp-0") == 0);
+	REQUIRE(mkdirat(store.folder, "same", 0700) == 0);
+	CHECK(sandbox_remove_this(store.folder, "same", first, false, &err) ==
+	      0);
+	CHECK(there(&store, "same") && there(&store, ".tmp-0"));
+	REQUIRE(unlinkat(store.folder, "same", AT_REMOVEDIR) == 0);
+	REQUIRE(renameat(store.folder, ".tmp-0", store.folder, "same") == 0);
+	CHECK(sandbox_remove_this(store.folder, "same", first, false, &err) ==
+	      0);
+	CHECK(!there(&store, "same"));
+}
+
 int main(void)
 {
 	if (!mkdtemp(scratch))
@@ -127,6 +149,7 @@ int main(void)
 	RUN(leftovers_of_dead_commands_are_cleaned);
 	RUN(a_sandbox_of_rm_goes_when_its_command_is_gone);
 	RUN(a_sandbox_whose_machine_runs_is_not_removed);
+	RUN(another_that_has_got_the_name_is_not_removed);
 	fileio_remove_tree(AT_FDCWD, scratch, NULL);
 	return DONE();
 }
