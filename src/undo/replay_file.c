@@ -16,8 +16,9 @@
 #include "base/fileio.h"
 #include "base/own.h"
 #include "base/text.h"
-#include "undo/replay_internal.h"
+#include "undo/folder_time.h"
 #include "undo/place.h"
+#include "undo/replay_internal.h"
 
 #define TEMPORARY ".bawn-undo-tmp"
 #define NS 1000000000LL
@@ -127,7 +128,7 @@ static struct timespec to_time(int64_t ns)
 	return (struct timespec){ .tv_sec = (ns - rest) / NS, .tv_nsec = rest };
 }
 
-static int set_times(int fd, const struct journal_file *file)
+int file_set_times(int fd, const struct journal_file *file)
 {
 	struct timespec times[2] = { to_time(file->atime_ns),
 				     to_time(file->mtime_ns) };
@@ -185,7 +186,7 @@ static int set_mode(int fd, uint32_t mode)
 	return chmod(path, wanted);
 }
 
-static int know(int fd, struct journal_file *file)
+int file_know(int fd, struct journal_file *file)
 {
 	struct statx st;
 
@@ -202,7 +203,7 @@ static int touch_as(struct replay *replay, int fd,
 {
 	struct journal_file file;
 
-	if (know(fd, &file) < 0)
+	if (file_know(fd, &file) < 0)
 		return -1;
 	if (wanted) {
 		file.size = wanted->size;
@@ -284,7 +285,7 @@ static int make_copy_at(struct replay *replay, const struct scan *scan,
 	if (copy_saved(scan, record, fd) == 0 &&
 	    set_xattrs(path, record) == 0 &&
 	    set_mode(fd, record->file.mode) == 0 &&
-	    set_times(fd, &record->file) == 0 &&
+	    file_set_times(fd, &record->file) == 0 &&
 	    touch_as(replay, fd, NULL) == 0 &&
 	    file_move(at, TEMPORARY, folder, name, flags) == 0)
 		return 0;
@@ -332,7 +333,7 @@ static int move_saved(struct replay *replay, const struct scan *scan,
 		return -1;
 	/* It is there; what else it may lack is no reason to say it is not. */
 	set_mode(fd, record->file.mode);
-	set_times(fd, &record->file);
+	file_set_times(fd, &record->file);
 	return 0;
 }
 
@@ -353,7 +354,7 @@ static int bring_folder(struct replay *replay,
 		return -1;
 	proc_path(fd, path);
 	set_xattrs(path, record);
-	set_times(fd, &record->file);
+	file_set_times(fd, &record->file);
 	/* Its files come next; who may not write it now will be told later. */
 	return set_mode(fd, record->file.mode);
 }
@@ -371,7 +372,7 @@ static int bring_link(struct replay *replay,
 	fd = openat(folder, name, O_PATH | O_NOFOLLOW | O_CLOEXEC);
 	if (fd < 0)
 		return -1;
-	set_times(fd, &record->file);
+	file_set_times(fd, &record->file);
 	return touch_as(replay, fd, NULL);
 }
 
@@ -422,7 +423,7 @@ static int put_attributes(struct replay *replay, int fd,
 		    set_mode(fd, record->file.mode) < 0)
 			return -1;
 	}
-	if (!times || set_times(fd, &record->file) < 0)
+	if (!times || file_set_times(fd, &record->file) < 0)
 		return times ? -1 : 0;
 	/* It was the guest's until now: nobody else changed its times. */
 	return touch_as(replay, fd, NULL);
@@ -447,7 +448,7 @@ int file_saved_inode(const struct scan *scan,
 	if (text_to_u64(record->text, 1, UINT32_MAX, &number) < 0)
 		return -1;
 	fd = openat(scan->files, record->text, O_PATH | O_NOFOLLOW | O_CLOEXEC);
-	if (fd < 0 || know(fd, now) < 0 || !S_ISREG(now->mode) ||
+	if (fd < 0 || file_know(fd, now) < 0 || !S_ISREG(now->mode) ||
 	    !place_same_inode(now, &record->file))
 		return -1;
 	return TAKE_FD(fd);
@@ -472,8 +473,10 @@ int file_put_content(struct replay *replay, const struct scan *scan,
 		     const struct journal_record *record)
 {
 	AUTO_CLOSE int fd = open_named(scan, record), folder = -1;
+	struct journal_file was;
 	const char *name;
 	struct stat st;
+	int done;
 
 	if (fd < 0 && errno != ENOENT)
 		return -1;
@@ -482,14 +485,14 @@ int file_put_content(struct replay *replay, const struct scan *scan,
 	if (fd >= 0 && (st.st_nlink > 1 || !*record->path))
 		return file_put_in_place(replay, scan, record, fd);
 	folder = file_parent(scan->roots[record->share], record->path, &name);
-	if (folder < 0 || fstat(folder, &st) < 0 ||
-	    make_copy(replay, scan, record, folder, name, 0) < 0)
+	if (folder < 0)
 		return -1;
+	if (fd < 0)
+		return make_copy(replay, scan, record, folder, name, 0);
 	/* Its names are the same as before; so is when they last changed. */
-	if (fd >= 0) {
-		struct timespec times[2] = { st.st_atim, st.st_mtim };
-
-		utimensat(folder, "", times, AT_EMPTY_PATH);
-	}
-	return 0;
+	if (folder_time_hold(replay->undo_fd, folder, &was) < 0)
+		return -1;
+	done = make_copy(replay, scan, record, folder, name, 0);
+	folder_time_put_back(replay->undo_fd, folder, &was);
+	return done;
 }

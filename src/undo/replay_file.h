@@ -19,6 +19,9 @@ struct scan;
 int file_parent(int root, const char *path, const char **name);
 /* place_stat(), likewise. */
 int file_stat(int root, const char *path, struct journal_file *file);
+/* What an open one is. */
+int file_know(int fd, struct journal_file *file);
+int file_set_times(int fd, const struct journal_file *file);
 int file_remove(int folder, const char *name, int flags);
 int file_move(int from, const char *from_name, int to, const char *to_name,
 	      unsigned flags);

@@ -18,8 +18,9 @@
 #include "base/fileio.h"
 #include "base/own.h"
 #include "base/text.h"
-#include "undo/replay_file.h"
+#include "undo/folder_time.h"
 #include "undo/place.h"
+#include "undo/replay_file.h"
 
 struct job {
 	struct replay *replay;
@@ -337,6 +338,16 @@ static enum step undo_change(const struct job *job)
 	return put_back(job, &now);
 }
 
+/* The first step of those that follow a crash is the one that it cut off. */
+static void settle_folder(const struct job *job)
+{
+	AUTO_CLOSE int folder = -1;
+	const char *name;
+
+	folder = file_parent(job->root, job->record->path, &name);
+	folder_time_settle(job->replay->undo_fd, folder);
+}
+
 enum step step_undo(struct replay *replay, const struct scan *scan,
 		    const struct journal_record *record)
 {
@@ -362,5 +373,7 @@ enum step step_undo(struct replay *replay, const struct scan *scan,
 				"lies in a folder that is not shared any more");
 	if (record->type >= ARRAY_SIZE(undo) || !undo[record->type])
 		return STEP_DONE;
+	if (replay->resumed && *record->path)
+		settle_folder(&job);
 	return undo[record->type](&job);
 }

@@ -10,6 +10,8 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include "base/error.h"
@@ -24,6 +26,18 @@ static struct error err;
 static uint8_t journal[65536];
 static size_t journal_len;
 static size_t told[REPLAY_KINDS];
+
+static bool dies; /* before it gives a folder its time */
+
+int utimensat(int fd, const char *path, const struct timespec times[2],
+	      int flags)
+{
+	struct stat st;
+
+	if (dies && fstat(fd, &st) == 0 && S_ISDIR(st.st_mode))
+		_exit(0);
+	return (int)syscall(SYS_utimensat, fd, path, times, flags);
+}
 
 static void put(int fd, const char *name, const char *text)
 {
@@ -270,6 +284,42 @@ static void long_paths_are_walked_in_parts(void)
 	CHECK(run(false) == 1 && told[REPLAY_REMOVED] == 1);
 }
 
+static void a_folder_has_its_time_also_after_a_crash(void)
+{
+	const struct timespec old[2] = { { .tv_sec = 1000, .tv_nsec = 1 },
+					 { .tv_sec = 2000, .tv_nsec = 2 } };
+	struct journal_record record = { .type = JOURNAL_CHANGE,
+					 .flags = JOURNAL_DATA,
+					 .number = 1,
+					 .path = "folder/file" };
+	struct stat st = { 0 };
+	pid_t child;
+	int status = -1;
+
+	begin();
+	mkdirat(tree_fd, "folder", 0755);
+	put(tree_fd, "folder/file", "new one");
+	REQUIRE(utimensat(tree_fd, "folder", old, 0) == 0);
+	REQUIRE(place_stat(tree_fd, record.path, &record.file) == 0);
+	record.file.size = 3;
+	put(files_fd, "1", "old");
+	add(&record);
+	child = fork();
+	if (child == 0) {
+		dies = true;
+		run(true);
+		_exit(1);
+	}
+	REQUIRE(waitpid(child, &status, 0) == child && status == 0);
+	CHECK(is(tree_fd, "folder/file", "old"));
+	REQUIRE(fstatat(tree_fd, "folder", &st, 0) == 0);
+	CHECK(st.st_mtim.tv_sec != 2000);
+	CHECK(run(true) == 1);
+	CHECK(is(tree_fd, "folder/file", "old"));
+	REQUIRE(fstatat(tree_fd, "folder", &st, 0) == 0);
+	CHECK(st.st_mtim.tv_sec == 2000 && st.st_mtim.tv_nsec == 2);
+}
+
 int main(void)
 {
 	if (!mkdtemp(top))
@@ -284,6 +334,7 @@ int main(void)
 	RUN(a_link_on_the_way_is_not_followed);
 	RUN(cancelled_changes_are_not_taken_back);
 	RUN(long_paths_are_walked_in_parts);
+	RUN(a_folder_has_its_time_also_after_a_crash);
 	close(tree_fd);
 	fileio_remove_tree(AT_FDCWD, top, &err);
 	close(top_fd);
