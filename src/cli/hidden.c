@@ -33,6 +33,23 @@
 
 AUTO_DEFINE(json, json_t *, json_decref)
 
+/* What was opened for path, or why it was not (-1 and errno). */
+static int read_opened(int fd, const char *path, struct buffer *text,
+		       struct error *err)
+{
+	struct stat st;
+
+	if (fd < 0)
+		return errno == ENOENT || errno == ENOTDIR
+			       ? 1
+			       : error_set(err, errno, "%s", path);
+	if (fstat(fd, &st) < 0 || !S_ISREG(st.st_mode))
+		return error_set(err, 0, "%s: not a file", path);
+	if (fileio_read_fd(fd, text, err) < 0)
+		return error_prefix(err, "%s", path);
+	return 0;
+}
+
 /*
  * A regular file beneath folder; links may not lead out of it, since a guest
  * may have put them there. 1 when there is none.
@@ -47,22 +64,10 @@ static int read_beneath(const char *folder, const char *path,
 	AUTO_CLOSE int at =
 		open(folder, O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
 	AUTO_CLOSE int fd = -1;
-	struct stat st;
 
-	if (at < 0)
-		return errno == ENOTDIR || errno == ENOENT
-			       ? 1
-			       : error_set(err, errno, "%s", path);
-	fd = (int)syscall(SYS_openat2, at, path, &how, sizeof(how));
-	if (fd < 0)
-		return errno == ENOENT || errno == ENOTDIR
-			       ? 1
-			       : error_set(err, errno, "%s", path);
-	if (fstat(fd, &st) < 0 || !S_ISREG(st.st_mode))
-		return error_set(err, 0, "%s: not a file", path);
-	if (fileio_read_fd(fd, text, err) < 0)
-		return error_prefix(err, "%s", path);
-	return 0;
+	if (at >= 0)
+		fd = (int)syscall(SYS_openat2, at, path, &how, sizeof(how));
+	return read_opened(fd, path, text, err);
 }
 
 /*
@@ -75,17 +80,8 @@ static int read_linked(const char *folder, const char *path,
 	AUTO_FREE char *whole = xasprintf("%s/%s", folder, path);
 	AUTO_CLOSE int fd =
 		open(whole, O_RDONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
-	struct stat st;
 
-	if (fd < 0)
-		return errno == ENOENT || errno == ENOTDIR
-			       ? 1
-			       : error_set(err, errno, "%s", path);
-	if (fstat(fd, &st) < 0 || !S_ISREG(st.st_mode))
-		return error_set(err, 0, "%s: not a file", path);
-	if (fileio_read_fd(fd, text, err) < 0)
-		return error_prefix(err, "%s", path);
-	return 0;
+	return read_opened(fd, path, text, err);
 }
 
 static int append(json_t *patterns, const char *pattern)

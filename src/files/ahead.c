@@ -15,6 +15,7 @@
 #include "files/held.h"
 #include "files/ops.h"
 #include "proto/cursor.h"
+#include "proto/record.h"
 
 #define HEAD_BYTES (RECORD_HEADER_BYTES + 24)
 /* Answers to real questions have to fit as well. */
@@ -24,7 +25,7 @@
 static struct ahead_folder *slot_of(struct ahead *ahead, unsigned share,
 				    uint64_t id)
 {
-	return &ahead->folders[(id + share * 61) % AHEAD_FOLDERS];
+	return &ahead->folders[record_bucket(share, id, AHEAD_FOLDERS)];
 }
 
 void ahead_begin(struct server *server)
@@ -354,14 +355,9 @@ void ahead_send(struct server *server)
 	struct ahead_folder *folder = server->ahead.turn;
 	size_t sent = 0;
 
-	if (server->ahead.end)
-		send_end(server);
-	if (server->ahead.changed)
-		send_attributes(server);
 	if (server->ahead.made)
 		send_made(server);
-	if (server->ahead.inner_count)
-		send_inner(server);
+	ahead_send_rest(server);
 	server->ahead.turn = NULL;
 	if (!folder)
 		return;

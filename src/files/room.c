@@ -61,29 +61,37 @@ void room_look(struct server *server)
 		look(server, i);
 }
 
-static void tell(struct server *server, unsigned share)
+#define TOLD_BYTES (RECORD_HEADER_BYTES + RECORD_ROOM_BYTES)
+
+/* Whether there was place for it in the port; else it stays due. */
+static bool tell(struct server *server, unsigned share)
 {
 	struct record record = { .type = RECORD_ROOM,
 				 .share = (uint8_t)share,
 				 .len = RECORD_ROOM_BYTES };
 	size_t left;
 	uint8_t *start = port_room(&server->port, &left);
-	struct writer w =
-		writer_over(start + RECORD_HEADER_BYTES, RECORD_ROOM_BYTES);
+	struct writer w;
 
+	if (left < TOLD_BYTES)
+		return false;
+	w = writer_over(start + RECORD_HEADER_BYTES, RECORD_ROOM_BYTES);
 	record_encode(&record, start);
 	writer_u32(&w, server->room.there[share]);
-	port_commit(&server->port, RECORD_HEADER_BYTES + RECORD_ROOM_BYTES);
+	port_commit(&server->port, TOLD_BYTES);
+	return true;
 }
 
 void room_send(struct server *server)
 {
 	struct room *room = &server->room;
 
+	bool any = false;
+
 	for (unsigned i = 0; room->any_due && i < server->share_count; i++) {
 		if (room->due[i])
-			tell(server, i);
-		room->due[i] = false;
+			room->due[i] = !tell(server, i);
+		any |= room->due[i];
 	}
-	room->any_due = false;
+	room->any_due = any;
 }

@@ -9,6 +9,7 @@
 
 #include "files/entry.h"
 #include "files/ops.h"
+#include "proto/record.h"
 
 void walk_begin(struct server *server, bool on)
 {
@@ -83,7 +84,7 @@ void walk_listed(struct op *op)
 /* How often names of it were asked for; of many at once some are forgotten. */
 static unsigned count_asked(struct walk *walk, unsigned share, uint64_t id)
 {
-	unsigned slot = (unsigned)((id + share * 61) % WALK_ASKED);
+	unsigned slot = record_bucket(share, id, WALK_ASKED);
 	struct walk_stop *folder = &walk->asked[slot].folder;
 
 	if (folder->id != id || folder->share != share) {
@@ -131,17 +132,25 @@ int walk_used(struct server *server, unsigned share, const void *payload,
 	return 0;
 }
 
+/* The entry of our own listing at `at`; tells where the next one is. */
+static size_t entry_at(const uint8_t *body, size_t at,
+		       struct fuse_entry_out *out)
+{
+	struct fuse_dirent dirent;
+
+	memcpy(out, body + at, sizeof(*out));
+	memcpy(&dirent, body + at + sizeof(*out), FUSE_NAME_OFFSET);
+	return at +
+	       FUSE_DIRENT_ALIGN(FUSE_NAME_OFFSET_DIRENTPLUS + dirent.namelen);
+}
+
 /* What may be believed for a second only is not kept for later. */
 static bool is_lasting(const uint8_t *body, size_t len)
 {
-	struct fuse_dirent dirent;
 	struct fuse_entry_out out;
 
-	for (size_t at = 0; at < len;
-	     at +=
-	     FUSE_DIRENT_ALIGN(FUSE_NAME_OFFSET_DIRENTPLUS + dirent.namelen)) {
-		memcpy(&out, body + at, sizeof(out));
-		memcpy(&dirent, body + at + sizeof(out), FUSE_NAME_OFFSET);
+	for (size_t at = 0; at < len;) {
+		at = entry_at(body, at, &out);
 		if (out.nodeid && (out.entry_valid != ENTRY_WATCHED_S ||
 				   out.attr_valid != ENTRY_WATCHED_S))
 			return false;
@@ -152,15 +161,11 @@ static bool is_lasting(const uint8_t *body, size_t len)
 /* Nobody was given these. */
 static void take_back(struct op *op, const uint8_t *body, size_t len)
 {
-	struct fuse_dirent dirent;
 	struct fuse_entry_out out;
 	struct node *node;
 
-	for (size_t at = 0; at < len;
-	     at +=
-	     FUSE_DIRENT_ALIGN(FUSE_NAME_OFFSET_DIRENTPLUS + dirent.namelen)) {
-		memcpy(&out, body + at, sizeof(out));
-		memcpy(&dirent, body + at + sizeof(out), FUSE_NAME_OFFSET);
+	for (size_t at = 0; at < len;) {
+		at = entry_at(body, at, &out);
 		node = out.nodeid
 			       ? node_table_by_id(op->server->nodes,
 						  op->share_index, out.nodeid)

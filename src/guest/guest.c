@@ -151,8 +151,7 @@ static void prepare(struct guest *guest, const struct message *message)
 	if (files_works(&guest->files))
 		files_sync_begin(&sync);
 	power_sync();
-	/* Or each machine that goes on from here would have to make one first.
-	 */
+	/* Each machine that goes on from here would have to make one first. */
 	sessions_refill(&guest->sessions);
 	guest->state = GUEST_PREPARING;
 	sessions_pause(&guest->sessions);

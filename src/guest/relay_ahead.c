@@ -37,7 +37,7 @@ void ahead_init(struct ahead_table *table)
 static struct ahead **bucket_of(struct ahead_table *table, unsigned share,
 				uint64_t node)
 {
-	return &table->buckets[(node + share * 61) % AHEAD_BUCKETS];
+	return &table->buckets[record_bucket(share, node, AHEAD_BUCKETS)];
 }
 
 static void discard(struct ahead_table *table, struct ahead **link)

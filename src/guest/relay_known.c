@@ -8,6 +8,8 @@
 #include <string.h>
 #include <sys/stat.h>
 
+#include "proto/record.h"
+
 #define NSEC_MAX 1000000000U
 #define TIMES (FATTR_ATIME | FATTR_MTIME | FATTR_ATIME_NOW | FATTR_MTIME_NOW)
 /* What an answer can be made up for; the rest says nothing of the file. */
@@ -23,7 +25,7 @@ void known_clear(struct known_table *table)
 static struct known *slot_of(struct known_table *table, unsigned share,
 			     uint64_t node)
 {
-	return &table->slots[(node + share * 61) % KNOWN_SLOTS];
+	return &table->slots[record_bucket(share, node, KNOWN_SLOTS)];
 }
 
 struct known *known_find(struct known_table *table, unsigned share,

@@ -98,13 +98,15 @@ void listings_init(struct listings *listings)
 static struct listing **bucket_of(struct listings *listings, unsigned share,
 				  uint64_t folder)
 {
-	return &listings->buckets[(folder + share * 61) % LISTING_BUCKETS];
+	return &listings->buckets[record_bucket(share, folder,
+						LISTING_BUCKETS)];
 }
 
 static struct listing_entry **entries_of(struct listings *listings,
 					 unsigned share, uint64_t node)
 {
-	return &listings->entries[(node + share * 61) % LISTING_ENTRY_BUCKETS];
+	return &listings->entries[record_bucket(share, node,
+						LISTING_ENTRY_BUCKETS)];
 }
 
 static size_t cost(const struct listing *listing)
@@ -279,7 +281,6 @@ bool listing_tells_of(const void *payload, size_t len, uint64_t node)
 	struct fuse_dirent dirent;
 	struct fuse_entry_out out;
 	struct parsed parsed;
-
 	size_t step = 1;
 
 	if (parse(payload, len, &parsed) < 0)

@@ -52,7 +52,8 @@ static struct pending **bucket_of(struct pending_table *table, unsigned share,
 				  uint64_t unique)
 {
 	/* The kernel counts in steps of two. */
-	return &table->buckets[(unique / 2 + share * 61) % PENDING_BUCKETS];
+	return &table->buckets[record_bucket(share, unique / 2,
+					     PENDING_BUCKETS)];
 }
 
 static enum pending_class class_of(size_t len)

@@ -7,6 +7,7 @@
 #include <stdlib.h>
 
 #include "base/mem.h"
+#include "proto/record.h"
 
 struct writes_error {
 	struct writes_error *next; /* of the same bucket */
@@ -24,7 +25,7 @@ static struct writes_error **find(struct writes *writes, unsigned share,
 				  uint64_t node)
 {
 	struct writes_error **link =
-		&writes->buckets[(node + share * 61) % WRITES_BUCKETS];
+		&writes->buckets[record_bucket(share, node, WRITES_BUCKETS)];
 
 	while (*link && ((*link)->node != node || (*link)->share != share))
 		link = &(*link)->next;

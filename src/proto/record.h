@@ -107,3 +107,10 @@ int record_room_decode(const void *bytes, size_t len, bool *there);
 int record_used_decode(const void *bytes, size_t len, size_t *count);
 /* One of them: at < count. */
 uint64_t record_used_at(const void *bytes, size_t at);
+
+/* Where a table of so many keeps what belongs to a node of a share. */
+static inline size_t record_bucket(unsigned share, uint64_t node,
+				   size_t buckets)
+{
+	return (size_t)((node + share * 61U) % buckets);
+}

@@ -353,6 +353,7 @@ static int encode_kept(const struct scan *scan, const size_t *kept,
 	struct journal_reader reader = scan->reader;
 	struct journal_record record, end = { .path = "", .text = "" };
 	uint8_t head[JOURNAL_HEAD_BYTES];
+	bool any = count > 0;
 	int failed;
 
 	journal_head(head);
@@ -367,10 +368,10 @@ static int encode_kept(const struct scan *scan, const size_t *kept,
 	while (!failed && count > 0) {
 		if (journal_at(&reader, kept[--count], &record) > 0)
 			failed = append(out, &record);
-		/* what ended well still did, steps or not */
-		if (!failed && !count && scan->ended)
-			failed = append(out, &end);
 	}
+	/* What ended well still did. */
+	if (!failed && any && scan->ended)
+		failed = append(out, &end);
 	return failed;
 }
 

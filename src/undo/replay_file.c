@@ -328,13 +328,15 @@ static int move_saved(struct replay *replay, const struct scan *scan,
 	char number[16];
 
 	text_format(number, sizeof(number), "%u", record->number);
-	if (fd < 0 || touch_as(replay, fd, &record->file) < 0 ||
-	    file_move(scan->files, number, folder, name, RENAME_NOREPLACE) < 0)
+	if (fd < 0 || touch_as(replay, fd, &record->file) < 0)
 		return -1;
-	/* It is there; what else it may lack is no reason to say it is not. */
+	/*
+	 * First, since once it is there nobody looks at it again after a crash.
+	 * What it may lack of these is no reason not to bring it.
+	 */
 	set_mode(fd, record->file.mode);
 	file_set_times(fd, &record->file);
-	return 0;
+	return file_move(scan->files, number, folder, name, RENAME_NOREPLACE);
 }
 
 static int bring_folder(struct replay *replay,

@@ -45,5 +45,8 @@ enum step {
 };
 enum step step_undo(struct replay *replay, const struct scan *scan,
 		    const struct journal_record *record);
+/* What lies there is the expected one, or was put there by this undo. */
+bool step_is_ours(const struct replay *replay, const struct journal_file *now,
+		  const struct journal_file *expected);
 /* This inode is ours from now on, also after a crash. */
 int step_touch(struct replay *replay, const struct journal_file *file);

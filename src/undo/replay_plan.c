@@ -157,9 +157,7 @@ static bool is_in_the_way(struct plan *plan,
 	struct journal_file now;
 
 	if (!exists(plan, record->share, record->path, &now) || !now.ino ||
-	    place_same_inode(&now, &record->file) ||
-	    inode_map_get(&plan->replay->touched, &now) ||
-	    inode_map_get(&plan->replay->restored, &now) ||
+	    step_is_ours(plan->replay, &now, &record->file) ||
 	    (S_ISDIR(now.mode) && S_ISDIR(record->file.mode)))
 		return false;
 	if (plan->replay->force && !S_ISDIR(now.mode))

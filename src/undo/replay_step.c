@@ -44,12 +44,12 @@ static enum step failed(const struct job *job, const char *path, int code)
 	return STEP_KEPT;
 }
 
-static bool is_ours(const struct job *job, const struct journal_file *now,
-		    const struct journal_file *expected)
+bool step_is_ours(const struct replay *replay, const struct journal_file *now,
+		  const struct journal_file *expected)
 {
 	return place_same_inode(now, expected) ||
-	       inode_map_get(&job->replay->touched, now) ||
-	       inode_map_get(&job->replay->restored, now);
+	       inode_map_get(&replay->touched, now) ||
+	       inode_map_get(&replay->restored, now);
 }
 
 static bool same_type(uint32_t a, uint32_t b)
@@ -86,7 +86,7 @@ static const char *why_stay(const struct job *job,
 	if (!same_type(now->mode, job->record->file.mode))
 		return "is something else now";
 	if (job->record->flags & JOURNAL_HARD_LINK)
-		return is_ours(job, now, &job->record->file)
+		return step_is_ours(job->replay, now, &job->record->file)
 			       ? NULL
 			       : "was replaced on the host";
 	if (S_ISLNK(now->mode) &&
@@ -165,7 +165,7 @@ static enum step undo_remove(const struct job *job)
 	if (S_ISSOCK(job->record->file.mode))
 		return STEP_DONE;
 	if (file_stat(root, job->record->path, &now) == 0) {
-		if (is_ours(job, &now, &job->record->file))
+		if (step_is_ours(job->replay, &now, &job->record->file))
 			return STEP_DONE;
 		if (is_half_made(job, &now))
 			return finish_made(job);
@@ -215,7 +215,8 @@ static enum step undo_rename(const struct job *job)
 		return conflict(job, job->record->text,
 				"is gone: it cannot be moved back");
 	}
-	if (!is_ours(job, &from, &job->record->file) && !job->replay->force)
+	if (!step_is_ours(job->replay, &from, &job->record->file) &&
+	    !job->replay->force)
 		return conflict(job, job->record->text,
 				"was replaced on the host");
 	if (was && !make_way(job, job->record->path, &to))
@@ -327,7 +328,7 @@ static enum step undo_change(const struct job *job)
 	if (!same_type(now.mode, job->record->file.mode))
 		return conflict(job, job->record->path,
 				"is something else now");
-	if (!is_ours(job, &now, &job->record->file)) {
+	if (!step_is_ours(job->replay, &now, &job->record->file)) {
 		/* Attributes of another file are not ours to set. */
 		if (!data)
 			return STEP_DONE;
