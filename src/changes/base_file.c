@@ -4,6 +4,7 @@
  */
 #include "changes/base_file.h"
 
+#include <ctype.h>
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -20,6 +21,7 @@
 #include "base/mem.h"
 #include "base/own.h"
 #include "base/text.h"
+#include "changes/attributes.h"
 #include "changes/change_set.h"
 #include "tar/tar_path.h"
 #include "tree/tree_open.h"
@@ -32,11 +34,30 @@ AUTO_DEFINE(dir, DIR *, closedir)
 
 int base_record_encode(const struct base_record *record, struct buffer *out)
 {
-	if (buffer_printf(out, "%c %o %" PRIu64 " %" PRIu64 " %" PRId64 ".%u ",
+	if (buffer_printf(out, "%c %o %" PRIu64 " %" PRIu64 " %" PRId64 ".%u",
 			  record->kind, record->mode, record->ino, record->size,
-			  record->mtime, record->mtime_ns) < 0)
+			  record->mtime, record->mtime_ns) < 0 ||
+	    (record->has_attributes &&
+	     buffer_printf(out, ",%" PRIx64, record->attributes) < 0) ||
+	    buffer_append(out, " ", 1) < 0)
 		return -1;
 	return buffer_append(out, record->path, strlen(record->path) + 1);
+}
+
+/* ",1f" or nothing; what follows it, or NULL. */
+static const char *parse_attributes(const char *text,
+				    struct base_record *record)
+{
+	int end = 0;
+
+	record->has_attributes = *text == ',';
+	record->attributes = 0;
+	if (!record->has_attributes)
+		return text;
+	if (!isxdigit((unsigned char)text[1]) ||
+	    sscanf(text, ",%16" SCNx64 "%n", &record->attributes, &end) != 1)
+		return NULL;
+	return text + end;
 }
 
 int base_record_parse(const char *text, struct base_record *record)
@@ -44,24 +65,33 @@ int base_record_parse(const char *text, struct base_record *record)
 	char kind;
 	unsigned mode, ns;
 	int end = 0;
+	const char *path;
 
 	if (sscanf(text, "%c %o %" SCNu64 " %" SCNu64 " %" SCNd64 ".%u%n",
 		   &kind, &mode, &record->ino, &record->size, &record->mtime,
-		   &ns, &end) != 6 ||
-	    text[end] != ' ' || !text[end + 1])
+		   &ns, &end) != 6)
+		return -1;
+	path = parse_attributes(text + end, record);
+	if (!path || path[0] != ' ' || !path[1])
 		return -1;
 	if ((kind != BASE_HOST && kind != BASE_APPLIED) || ns >= 1000000000)
 		return -1;
 	record->kind = (enum base_kind)kind;
 	record->mode = mode;
 	record->mtime_ns = ns;
-	record->path = text + end + 1;
+	record->path = path + 1;
 	return 0;
 }
 
-void base_record_of_host(struct base_record *record, const char *path,
+void base_record_of_host(struct base_record *record, const char *path, int at,
 			 const struct stat *st)
 {
+	AUTO_ATTRIBUTES struct attributes attributes = { NULL, 0 };
+	const char *slash = strrchr(path, '/');
+
+	/* links have none */
+	if (S_ISREG(st->st_mode) || S_ISDIR(st->st_mode))
+		attributes_read(&attributes, at, slash ? slash + 1 : path);
 	*record = (struct base_record){
 		.kind = BASE_HOST,
 		.mode = st->st_mode,
@@ -69,6 +99,8 @@ void base_record_of_host(struct base_record *record, const char *path,
 		.size = (uint64_t)st->st_size,
 		.mtime = st->st_mtim.tv_sec,
 		.mtime_ns = (uint32_t)st->st_mtim.tv_nsec,
+		.has_attributes = true,
+		.attributes = attributes_hash(&attributes),
 		.path = path,
 	};
 }
@@ -82,12 +114,17 @@ void base_record_of_entry(struct base_record *record,
 		.size = entry->size,
 		.mtime = entry->mtime,
 		.mtime_ns = entry->mtime_ns,
+		.has_attributes = true,
+		.attributes = attributes_hash(&entry->attributes),
 		.path = entry->path,
 	};
 }
 
 bool base_record_same(const struct base_record *a, const struct base_record *b)
 {
+	if (a->has_attributes && b->has_attributes &&
+	    a->attributes != b->attributes)
+		return false;
 	/* a folder's own size and time are those of its entries */
 	if (S_ISDIR(a->mode) && S_ISDIR(b->mode))
 		return true;
@@ -124,7 +161,7 @@ static int scan_one(struct scan *scan, int at, const char *name,
 	if (scan->entries++ == BASE_ENTRIES_MAX)
 		return error_set(err, 0, "the folder has more than %u entries",
 				 BASE_ENTRIES_MAX);
-	base_record_of_host(&record, scan->path, &st);
+	base_record_of_host(&record, scan->path, at, &st);
 	if (scan->out.len > CHUNK && flush(scan, err) < 0)
 		return -1;
 	base_record_encode(&record, &scan->out);

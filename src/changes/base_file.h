@@ -2,10 +2,11 @@
 /*
  * base_file.h - what the host's folder was when the guest last saw it as it is
  *
- * A file of records: a letter, mode, inode, size and time of a path. 'b' is
- * the host's file that a change of the guest stands on: when the host's is
- * another one by now, the change is in conflict with it. 'g' is a change of
- * the guest that was applied: it is none as long as the guest leaves it so.
+ * A file of records: a letter, mode, inode, size, time and a hash of the
+ * attributes of a path. 'b' is the host's file that a change of the guest
+ * stands on: when the host's is another one by now, the change is in conflict
+ * with it. 'g' is a change of the guest that was applied: it is none as long as
+ * the guest leaves it so.
  */
 #pragma once
 
@@ -30,7 +31,9 @@ struct base_record {
 	uint64_t ino, size;
 	int64_t mtime;
 	uint32_t mtime_ns;
-	const char *path; /* borrowed, or owned by the list that holds it */
+	bool has_attributes; /* not in records of earlier versions */
+	uint64_t attributes; /* attributes_hash() */
+	const char *path;    /* borrowed, or owned by the list that holds it */
 };
 
 struct base_list {
@@ -40,12 +43,13 @@ struct base_list {
 
 #define BASE_ENTRIES_MAX (4u * 1000 * 1000)
 
-/* "b 100644 17 5 1700000000.000000001 a/b" and a NUL; pure. */
+/* "b 100644 17 5 1700000000.000000001,0 a/b" and a NUL; pure. */
 int base_record_encode(const struct base_record *record, struct buffer *out);
 /* One record without its NUL, which must follow; path points into text. */
 int base_record_parse(const char *text, struct base_record *record);
 
-void base_record_of_host(struct base_record *record, const char *path,
+/* Of the file that is called so in the folder at. */
+void base_record_of_host(struct base_record *record, const char *path, int at,
 			 const struct stat *st);
 void base_record_of_entry(struct base_record *record,
 			  const struct set_entry *entry);

@@ -7,7 +7,10 @@
  * for the first, nothing is deleted: it may be the same under its new name. A
  * folder that becomes read-only does so at the end. Each file is written beside
  * the old one and renamed. Files get the present time, or tools that compare
- * times would not notice them.
+ * times would not notice them; those whose content stays keep theirs.
+ *
+ * A file of the host that has several names is not changed in place: the guest
+ * changed one of them, and the others are not what was shown.
  */
 #include "changes/change_apply.h"
 
@@ -21,6 +24,8 @@
 #include "base/error.h"
 #include "base/mem.h"
 #include "base/own.h"
+#include "changes/apply_links.h"
+#include "changes/attributes.h"
 #include "changes/change_list.h"
 #include "changes/change_set.h"
 #include "tree/tree_open.h"
@@ -57,6 +62,31 @@ static int change_mode(int root, const struct change *change, struct error *err)
 	return 0;
 }
 
+/* Of a folder: a file is written anew, so that it never has a part of them. */
+static int change_attributes(const struct apply_setup *setup,
+			     const struct change *change, struct error *err)
+{
+	const char *name;
+	AUTO_CLOSE int at =
+		tree_open_parent(setup->root, change->path, 0, &name, err);
+	AUTO_CLOSE int fd = -1;
+	AUTO_ATTRIBUTES struct attributes now = { NULL, 0 };
+
+	if (at < 0)
+		return -1;
+	fd = tree_open(at, name, O_RDONLY | O_DIRECTORY);
+	if (fd < 0)
+		return tree_error(err, errno, change->path);
+	attributes_read(&now, at, name);
+	if (attributes_set(fd, &now, &change->entry->attributes) < 0) {
+		if (errno != EOPNOTSUPP)
+			return tree_error(err, errno, change->path);
+		if (setup->unkept)
+			(*setup->unkept)++;
+	}
+	return change_mode(setup->root, change, err);
+}
+
 static int copy_content(const struct apply_setup *setup,
 			struct tree_writer *writer,
 			const struct set_entry *entry, struct error *err)
@@ -83,27 +113,74 @@ static int copy_content(const struct apply_setup *setup,
 	return 0;
 }
 
-static int write_one(const struct apply_setup *setup,
-		     struct tree_writer *writer, const struct change *change,
+struct applying {
+	const struct apply_setup *setup;
+	const struct change_list *list;
+	struct tree_writer *writer;
+	struct apply_links *links;
+	bool full; /* there was no room for something */
+	int total;
+	struct error *err; /* the first one */
+};
+
+static bool keeps_content(const struct change *change)
+{
+	return change->kind == CHANGE_MODE || change->kind == CHANGE_ATTRIBUTES;
+}
+
+static int link_one(struct applying *all, const struct set_entry *from)
+{
+	const char *name = apply_links_find(all->links, from);
+	struct tar_entry entry = { .path = from->path,
+				   .mode = from->mode,
+				   .target = name,
+				   .hard_link = true };
+
+	return name ? tree_writer_entry(all->writer, &entry, NULL) : -1;
+}
+
+static int write_one(struct applying *all, const struct change *change,
 		     struct error *err)
 {
 	const struct set_entry *from = change->entry;
 	struct tar_entry entry = { .path = from->path,
 				   .mode = from->mode,
 				   .target = from->target,
-				   .size = from->size };
-	struct timespec now;
+				   .size = from->size,
+				   .xattrs = from->attributes.items,
+				   .xattr_count = from->attributes.count };
+	struct timespec time;
 
-	clock_gettime(CLOCK_REALTIME, &now);
-	entry.mtime = now.tv_sec;
-	entry.mtime_ns = (uint32_t)now.tv_nsec;
-	if (tree_writer_entry(writer, &entry, err) == 0 &&
-	    (!S_ISREG(entry.mode) ||
-	     copy_content(setup, writer, from, err) == 0) &&
-	    tree_writer_end(writer, err) == 0)
+	/* where it fails (a file may have only so many names), a copy */
+	if (link_one(all, from) == 0)
 		return 0;
-	tree_writer_abandon(writer);
+	clock_gettime(CLOCK_REALTIME, &time);
+	if (keeps_content(change))
+		time = change->host.st_mtim;
+	entry.mtime = time.tv_sec;
+	entry.mtime_ns = (uint32_t)time.tv_nsec;
+	if (tree_writer_entry(all->writer, &entry, err) == 0 &&
+	    (!S_ISREG(entry.mode) ||
+	     copy_content(all->setup, all->writer, from, err) == 0) &&
+	    tree_writer_end(all->writer, err) == 0) {
+		apply_links_made(all->links, from);
+		return 0;
+	}
+	tree_writer_abandon(all->writer);
 	return -1;
+}
+
+static int make_one(struct applying *all, const struct change *change,
+		    struct error *err)
+{
+	bool is_folder = S_ISDIR(change->entry->mode);
+
+	if (change->kind == CHANGE_MODE &&
+	    (is_folder || change->host.st_nlink == 1))
+		return change_mode(all->setup->root, change, err);
+	if (change->kind == CHANGE_ATTRIBUTES && is_folder)
+		return change_attributes(all->setup, change, err);
+	return write_one(all, change, err);
 }
 
 static bool wanted(const struct apply_setup *setup, const struct change *change)
@@ -144,15 +221,6 @@ static bool takes_a_place(const struct change_list *list,
 	return true;
 }
 
-struct applying {
-	const struct apply_setup *setup;
-	const struct change_list *list;
-	struct tree_writer *writer;
-	bool full; /* there was no room for something */
-	int total;
-	struct error *err; /* the first one */
-};
-
 static void settle(struct applying *all, size_t at, int result,
 		   const struct error *one)
 {
@@ -173,7 +241,7 @@ static void settle(struct applying *all, size_t at, int result,
 /* Nothing could be written or deleted in it any more. */
 static bool closes_folder(const struct change *change)
 {
-	return change->kind == CHANGE_MODE && S_ISDIR(change->entry->mode) &&
+	return keeps_content(change) && S_ISDIR(change->entry->mode) &&
 	       (change->entry->mode & 0300) != 0300;
 }
 
@@ -184,16 +252,11 @@ static void write_some(struct applying *all, bool in_place)
 	for (size_t i = 0; i < all->list->count; i++) {
 		const struct change *change = &all->list->changes[i];
 		struct error one = { 0 };
-		int result;
 
-		if (!wanted(setup, change) || change->kind == CHANGE_DELETED ||
-		    closes_folder(change) ||
-		    takes_a_place(all->list, change) != in_place)
-			continue;
-		result = change->kind == CHANGE_MODE
-				 ? change_mode(setup->root, change, &one)
-				 : write_one(setup, all->writer, change, &one);
-		settle(all, i, result, &one);
+		if (wanted(setup, change) && change->kind != CHANGE_DELETED &&
+		    !closes_folder(change) &&
+		    takes_a_place(all->list, change) == in_place)
+			settle(all, i, make_one(all, change, &one), &one);
 	}
 }
 
@@ -204,9 +267,7 @@ static void close_folders(struct applying *all)
 		struct error one = { 0 };
 
 		if (wanted(all->setup, change) && closes_folder(change))
-			settle(all, i,
-			       change_mode(all->setup->root, change, &one),
-			       &one);
+			settle(all, i, make_one(all, change, &one), &one);
 	}
 }
 
@@ -231,7 +292,8 @@ static void delete_all(struct applying *all)
 static struct tree_writer *new_writer(const struct apply_setup *setup)
 {
 	struct tree_writer_setup owner = { .root = setup->root,
-					   .uid = TREE_OWNER_SAME };
+					   .uid = TREE_OWNER_SAME,
+					   .exact = true };
 	struct stat st;
 
 	/* root writes for whoever owns the folder */
@@ -250,6 +312,7 @@ int change_apply(const struct apply_setup *setup,
 				.writer = new_writer(setup),
 				.err = err };
 
+	all.links = apply_links_new(setup, all.writer);
 	write_some(&all, false);
 	if (!all.full) {
 		delete_all(&all);
@@ -258,6 +321,9 @@ int change_apply(const struct apply_setup *setup,
 	close_folders(&all);
 	if (tree_writer_finish(all.writer, all.total ? NULL : err) < 0)
 		all.total = -1;
+	if (setup->unkept)
+		*setup->unkept += tree_writer_unkept(all.writer);
+	apply_links_free(all.links);
 	tree_writer_free(all.writer);
 	return all.total;
 }

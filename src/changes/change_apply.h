@@ -16,7 +16,15 @@ struct apply_setup {
 	bool force;                   /* also what is in conflict */
 	/* Told of each change that was made; may be NULL. */
 	void (*applied)(void *ctx, size_t at);
+	/*
+	 * Asked before a path becomes one of several names of a file; NULL:
+	 * each may.
+	 */
+	bool (*may_link)(void *ctx, const char *path);
 	void *ctx;
+	/* How many got no attributes, which the host's folder does not keep;
+	 * may be NULL. */
+	size_t *unkept;
 };
 
 /*

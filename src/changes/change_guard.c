@@ -215,6 +215,16 @@ void change_guard_mark(const struct change_guard *guard,
 		settle(&marker, &list->changes[i]);
 }
 
+bool change_guard_holds(const struct change_guard *guard,
+			struct change_list *list, const char *path)
+{
+	struct marker marker = { .guard = guard, .list = list };
+	bool held = is_held_as(&marker, path, S_IFREG);
+
+	free(marker.folder);
+	return held;
+}
+
 char *change_guard_name(const struct change_guard *guard,
 			const struct change_list *list, const char *path)
 {

@@ -38,6 +38,9 @@ struct change_guard {
  */
 void change_guard_mark(const struct change_guard *guard,
 		       struct change_list *list, const char *const *paths);
+/* Whether a file of this path is held; list: the changes that come with it. */
+bool change_guard_holds(const struct change_guard *guard,
+			struct change_list *list, const char *path);
 /* What to give to name this one: itself or a folder above; malloc'd. */
 char *change_guard_name(const struct change_guard *guard,
 			const struct change_list *list, const char *path);

@@ -22,19 +22,17 @@
 #include "base/text.h"
 #include "changes/base_file.h"
 #include "changes/change_set.h"
-#include "tar/tar_path.h"
+#include "changes/entry_same.h"
 #include "tree/tree_open.h"
 
-#define COMPARE_BYTES (64u * 1024)
 #define CHANGES_MAX 1000000
 #define DEPTH_MAX 512
 
 AUTO_DEFINE(dir, DIR *, closedir)
 
 const char *const change_kind_names[] = {
-	[CHANGE_DELETED] = "deleted",
-	[CHANGE_NEW] = "new",
-	[CHANGE_MODIFIED] = "modified",
+	[CHANGE_DELETED] = "deleted",   [CHANGE_NEW] = "new",
+	[CHANGE_MODIFIED] = "modified", [CHANGE_ATTRIBUTES] = "attributes",
 	[CHANGE_MODE] = "mode",
 };
 _Static_assert(sizeof(change_kind_names) / sizeof(char *) == CHANGE_KINDS,
@@ -67,7 +65,9 @@ static const char *conflict_of(const struct maker *maker, const char *path,
 {
 	const struct base_record *base =
 		base_list_find(maker->context->base, BASE_HOST, path);
+	AUTO_CLOSE int at = -1;
 	struct base_record now;
+	const char *name;
 
 	if (is_hidden(maker, path, mode))
 		return "hidden from the sandbox";
@@ -75,9 +75,23 @@ static const char *conflict_of(const struct maker *maker, const char *path,
 		return base ? "deleted on the host meanwhile" : NULL;
 	if (!base)
 		return "made on the host meanwhile";
-	base_record_of_host(&now, path, host);
+	at = tree_open_parent(maker->context->root, path, 0, &name, NULL);
+	base_record_of_host(&now, path, at, host);
 	return base_record_same(base, &now) ? NULL
 					    : "changed on the host meanwhile";
+}
+
+/* The first other name that the guest's file has. */
+static const char *other_name(const struct maker *maker,
+			      const struct set_entry *entry)
+{
+	const struct set_entry *const *names;
+	size_t count;
+
+	if (!entry || !entry->linked)
+		return NULL;
+	names = change_set_names(maker->context->set, entry, &count);
+	return count < 2 ? NULL : names[names[0] == entry]->path;
 }
 
 static int add(struct maker *maker, enum change_kind kind, const char *path,
@@ -101,6 +115,7 @@ static int add(struct maker *maker, enum change_kind kind, const char *path,
 		.path = xstrdup(path),
 		.entry = entry,
 		.conflict = conflict_of(maker, path, host, mode),
+		.linked = other_name(maker, entry),
 	};
 	if (host)
 		change->host = *host;
@@ -163,65 +178,11 @@ static int delete_tree(struct maker *maker, int at, const char *name,
 	return add(maker, CHANGE_DELETED, path, NULL, st);
 }
 
-static ssize_t read_full(int fd, void *bytes, size_t len, off_t at)
-{
-	size_t have = 0;
-
-	while (have < len) {
-		ssize_t got = pread(fd, (char *)bytes + have, len - have,
-				    at + (off_t)have);
-
-		if (got < 0 && errno == EINTR)
-			continue;
-		if (got < 0)
-			return -1;
-		if (!got)
-			break;
-		have += (size_t)got;
-	}
-	return (ssize_t)have;
-}
-
-/* A file that cannot be read differs. */
-static bool same_content(const struct maker *maker, int at, const char *name,
-			 const struct set_entry *entry)
-{
-	AUTO_CLOSE int fd =
-		tree_open(at, name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK);
-	AUTO_FREE char *a = xmalloc(COMPARE_BYTES), *b = xmalloc(COMPARE_BYTES);
-	uint64_t done = 0;
-
-	while (fd >= 0 && done < entry->size) {
-		size_t now = entry->size - done < COMPARE_BYTES
-				     ? (size_t)(entry->size - done)
-				     : COMPARE_BYTES;
-
-		if (read_full(fd, a, now, (off_t)done) != (ssize_t)now ||
-		    read_full(maker->context->set->fd, b, now,
-			      (off_t)(entry->offset + done)) != (ssize_t)now ||
-		    memcmp(a, b, now) != 0)
-			return false;
-		done += now;
-	}
-	return fd >= 0;
-}
-
-static bool same_target(int at, const char *name, const char *target)
-{
-	char now[TAR_PATH_MAX];
-	ssize_t len = readlinkat(at, name, now, sizeof(now) - 1);
-
-	return len >= 0 && (size_t)len == strlen(target) &&
-	       !memcmp(now, target, (size_t)len);
-}
-
-static void note_same(const struct maker *maker, const struct set_entry *entry,
-		      const struct stat *host)
+static void note_same(const struct maker *maker, const struct set_entry *entry)
 {
 	struct base_record record;
 
-	if (!maker->context->same || S_ISDIR(entry->mode) ||
-	    ((host->st_mode ^ entry->mode) & 0777) != 0)
+	if (!maker->context->same || S_ISDIR(entry->mode))
 		return;
 	base_record_of_entry(&record, entry);
 	base_list_add(maker->context->same, &record);
@@ -231,19 +192,23 @@ static void note_same(const struct maker *maker, const struct set_entry *entry,
 static int compare(struct maker *maker, int at, const char *name,
 		   const struct set_entry *entry, const struct stat *host)
 {
-	bool same = true;
+	enum change_kind kind = CHANGE_KINDS;
 
-	if (S_ISREG(entry->mode))
-		same = (uint64_t)host->st_size == entry->size &&
-		       same_content(maker, at, name, entry);
-	else if (S_ISLNK(entry->mode))
-		same = same_target(at, name, entry->target);
-	if (!same)
-		return add(maker, CHANGE_MODIFIED, entry->path, entry, host);
-	note_same(maker, entry, host);
-	if (!S_ISLNK(entry->mode) &&
-	    ((host->st_mode ^ entry->mode) & 0777) != 0 &&
-	    add(maker, CHANGE_MODE, entry->path, entry, host) < 0)
+	if (S_ISREG(entry->mode) &&
+	    ((uint64_t)host->st_size != entry->size ||
+	     !entry_same_content(maker->context->set, entry, at, name)))
+		kind = CHANGE_MODIFIED;
+	else if (S_ISLNK(entry->mode) && !entry_same_target(entry, at, name))
+		kind = CHANGE_MODIFIED;
+	else if (!entry_same_attributes(entry, at, name))
+		kind = CHANGE_ATTRIBUTES;
+	else if (!S_ISLNK(entry->mode) &&
+		 ((host->st_mode ^ entry->mode) & 0777) != 0)
+		kind = CHANGE_MODE;
+	else
+		note_same(maker, entry);
+	if (kind != CHANGE_KINDS &&
+	    add(maker, kind, entry->path, entry, host) < 0)
 		return -1;
 	if (S_ISDIR(entry->mode) &&
 	    change_set_covers(maker->context->set, entry->path))

@@ -17,8 +17,9 @@ struct set_entry;
 enum change_kind {
 	CHANGE_DELETED,
 	CHANGE_NEW,
-	CHANGE_MODIFIED, /* content of a file or target of a link; mode too */
-	CHANGE_MODE,     /* nothing else */
+	CHANGE_MODIFIED,   /* content of a file or target of a link; all else */
+	CHANGE_ATTRIBUTES, /* not the content; perhaps the mode */
+	CHANGE_MODE,       /* nothing else */
 
 	CHANGE_KINDS,
 };
@@ -29,6 +30,8 @@ struct change {
 	const struct set_entry *entry; /* borrowed; NULL when deleted */
 	struct stat host;              /* unless new */
 	const char *conflict;          /* static; NULL when there is none */
+	/* borrowed; another name of the guest's file, NULL: there is none */
+	const char *linked;
 	/* change_guard.h: */
 	bool held;     /* it, or what it lies in, is run or believed unasked */
 	bool own;      /* it itself is */

@@ -24,29 +24,50 @@ AUTO_DEFINE(reader, struct tar_reader *, tar_reader_free)
 struct loader {
 	struct change_set *set;
 	size_t room;
+	size_t attribute_bytes;
 };
+
+static struct set_entry *new_entry(struct loader *loader)
+{
+	struct change_set *set = loader->set;
+
+	if (set->count == loader->room) {
+		loader->room = loader->room * 2 + 64;
+		set->entries = xrealloc(set->entries,
+					loader->room * sizeof(*set->entries));
+	}
+	return &set->entries[set->count++];
+}
+
+static int take_attributes(struct loader *loader, struct set_entry *new,
+			   const struct tar_entry *entry, struct error *err)
+{
+	if (S_ISLNK(entry->mode) || new->deleted || new->further)
+		return 0;
+	if (attributes_copy(&new->attributes, entry, err) < 0)
+		return -1;
+	loader->attribute_bytes += attributes_size(&new->attributes);
+	if (loader->attribute_bytes <= CHANGE_SET_ATTRIBUTES_MAX)
+		return 0;
+	tree_error(err, 0, entry->path);
+	return error_prefix(err, "more than %u MiB of attributes",
+			    CHANGE_SET_ATTRIBUTES_MAX >> 20);
+}
 
 static int on_entry(void *ctx, const struct tar_entry *entry, struct error *err)
 {
 	struct loader *loader = ctx;
-	struct change_set *set = loader->set;
 	struct set_entry *new;
 
-	if (entry->hard_link ||
-	    (!S_ISREG(entry->mode) && !S_ISDIR(entry->mode) &&
-	     !S_ISLNK(entry->mode)))
+	if (!S_ISREG(entry->mode) && !S_ISDIR(entry->mode) &&
+	    !S_ISLNK(entry->mode))
 		return tree_error(err, EPERM, entry->path);
 	if (!entry->path[0]) {
 		if (!S_ISDIR(entry->mode))
 			return tree_error(err, ENOTDIR, entry->path);
 		return 0;
 	}
-	if (set->count == loader->room) {
-		loader->room = loader->room * 2 + 64;
-		set->entries = xrealloc(set->entries,
-					loader->room * sizeof(*set->entries));
-	}
-	new = &set->entries[set->count++];
+	new = new_entry(loader);
 	*new = (struct set_entry){
 		.path = xstrdup(entry->path),
 		.target = entry->target ? xstrdup(entry->target) : NULL,
@@ -55,12 +76,13 @@ static int on_entry(void *ctx, const struct tar_entry *entry, struct error *err)
 		.offset = entry->offset,
 		.mtime = entry->mtime,
 		.mtime_ns = entry->mtime_ns,
+		.further = entry->hard_link,
 	};
 	if (entry->note && !strcmp(entry->note, TAR_NOTE_DELETED))
 		new->deleted = true;
 	else if (entry->note && !strcmp(entry->note, TAR_NOTE_OPAQUE))
 		new->opaque = S_ISDIR(entry->mode);
-	return 0;
+	return take_attributes(loader, new, entry, err);
 }
 
 static int on_data(void *ctx, const void *bytes, size_t len, struct error *err)
@@ -118,6 +140,76 @@ static int check(const struct change_set *set, struct error *err)
 	return 0;
 }
 
+/* A further name is all that its file is but the path. */
+static int follow(const struct change_set *set, struct set_entry *name,
+		  struct error *err)
+{
+	struct set_entry *file =
+		(struct set_entry *)change_set_find(set, name->target);
+	struct set_entry was = *name;
+
+	if (!file || file->further || file->deleted || was.deleted ||
+	    !S_ISREG(file->mode))
+		return tree_error(err, EPERM, name->path);
+	free(was.target);
+	file->linked = true;
+	*name = *file;
+	name->path = was.path;
+	name->further = true;
+	return 0;
+}
+
+static int by_offset(const void *a, const void *b)
+{
+	const struct set_entry *x = *(struct set_entry *const *)a;
+	const struct set_entry *y = *(struct set_entry *const *)b;
+
+	if (x->offset != y->offset)
+		return x->offset < y->offset ? -1 : 1;
+	return strcmp(x->path, y->path);
+}
+
+static int find_links(struct change_set *set, struct error *err)
+{
+	size_t count = 0;
+
+	for (size_t i = 0; i < set->count; i++)
+		if (set->entries[i].further &&
+		    follow(set, &set->entries[i], err) < 0)
+			return -1;
+	for (size_t i = 0; i < set->count; i++)
+		count += set->entries[i].linked;
+	if (!count)
+		return 0;
+	set->links = xcalloc(count, sizeof(*set->links));
+	for (size_t i = 0; i < set->count; i++)
+		if (set->entries[i].linked)
+			set->links[set->link_count++] = &set->entries[i];
+	qsort(set->links, count, sizeof(*set->links), by_offset);
+	return 0;
+}
+
+const struct set_entry *const *change_set_names(const struct change_set *set,
+						const struct set_entry *entry,
+						size_t *count)
+{
+	size_t low = 0, high = set->link_count;
+
+	while (low < high) {
+		size_t middle = low + (high - low) / 2;
+
+		if (set->links[middle]->offset < entry->offset)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	while (high < set->link_count &&
+	       set->links[high]->offset == entry->offset)
+		high++;
+	*count = high - low;
+	return set->links + low;
+}
+
 static int read_archive(struct change_set *set, struct error *err)
 {
 	struct loader loader = { .set = set };
@@ -150,7 +242,7 @@ int change_set_load(struct change_set *set, int fd, struct error *err)
 		return error_prefix(err, "set of changes");
 	if (set->count)
 		qsort(set->entries, set->count, sizeof(*set->entries), by_path);
-	if (check(set, err) < 0)
+	if (check(set, err) < 0 || find_links(set, err) < 0)
 		return error_prefix(err, "set of changes");
 	return 0;
 }
@@ -160,8 +252,11 @@ void change_set_release(struct change_set *set)
 	for (size_t i = 0; i < set->count; i++) {
 		free(set->entries[i].path);
 		free(set->entries[i].target);
+		if (!set->entries[i].further)
+			attributes_release(&set->entries[i].attributes);
 	}
 	free(set->entries);
+	free(set->links);
 	if (set->fd >= 0)
 		close(set->fd);
 	*set = CHANGE_SET_INIT;

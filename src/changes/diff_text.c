@@ -15,9 +15,9 @@
 #include "base/mem.h"
 #include "base/own.h"
 #include "base/text.h"
-#include "changes/change_guard.h"
 #include "changes/change_list.h"
 #include "changes/change_set.h"
+#include "changes/diff_note.h"
 #include "changes/line_diff.h"
 #include "tar/tar_path.h"
 #include "tree/tree_open.h"
@@ -287,33 +287,13 @@ static void print_hunks(const struct printer *printer,
 	}
 }
 
-static void print_note(const struct printer *printer)
-{
-	const struct change *change = printer->change;
-	AUTO_FREE char *name =
-		diff_text_quote(printer->source->prefix, change->path);
-	mode_t old_mode = change->host.st_mode & 0777;
-	mode_t new_mode = change->entry ? change->entry->mode & 0777 : 0;
-
-	if (change->held)
-		fprintf(printer->out, "# held: %s: %s\n", name,
-			CHANGE_GUARD_REASON);
-	if (change->conflict)
-		fprintf(printer->out, "# conflict: %s: %s\n", name,
-			change->conflict);
-	if (change->kind != CHANGE_NEW && change->entry &&
-	    !S_ISLNK(change->entry->mode) && old_mode != new_mode)
-		fprintf(printer->out, "# mode of %s: %04o, was %04o\n", name,
-			new_mode, old_mode);
-}
-
 static void print_folder(const struct printer *printer)
 {
 	const struct change *change = printer->change;
 	AUTO_FREE char *name =
 		diff_text_quote(printer->source->prefix, change->path);
 
-	if (change->kind == CHANGE_MODE)
+	if (change->kind == CHANGE_MODE || change->kind == CHANGE_ATTRIBUTES)
 		return;
 	fprintf(printer->out, "# %s folder %s\n",
 		change->kind == CHANGE_NEW ? "new" : "deleted", name);
@@ -333,11 +313,22 @@ static void print_file(struct printer *printer, struct diff_stat *stat)
 	}
 	if (!printer->out)
 		return;
-	if (stat->binary && printer->change->kind != CHANGE_MODE)
+	if (stat->binary && printer->change->kind != CHANGE_MODE &&
+	    printer->change->kind != CHANGE_ATTRIBUTES)
 		fprintf(printer->out, "Binary files %s and %s differ\n",
 			printer->old_name, printer->new_name);
 	else
 		print_hunks(printer, &diff);
+}
+
+/* git refuses a part that changes nothing. */
+static bool is_nothing_to_git(const struct printer *printer)
+{
+	enum change_kind kind = printer->change->kind;
+
+	return (kind == CHANGE_MODE || kind == CHANGE_ATTRIBUTES) &&
+	       git_mode(printer->old_side.mode) ==
+		       git_mode(printer->new_side.mode);
 }
 
 static void print_head(struct printer *printer)
@@ -348,7 +339,7 @@ static void print_head(struct printer *printer)
 	AUTO_FREE char *old_name = diff_text_quote(a, printer->change->path);
 	AUTO_FREE char *new_name = diff_text_quote(b, printer->change->path);
 
-	if (printer->out) {
+	if (printer->out && !is_nothing_to_git(printer)) {
 		fprintf(printer->out, "diff --git %s %s\n", old_name, new_name);
 		print_modes(printer);
 	}
@@ -368,7 +359,7 @@ static int print(struct printer *printer, struct diff_stat *stat,
 		change->entry ? change->entry->mode : change->host.st_mode;
 
 	if (printer->out)
-		print_note(printer);
+		diff_note_print(printer->source, change, printer->out);
 	if (S_ISDIR(mode)) {
 		if (printer->out)
 			print_folder(printer);

@@ -2,9 +2,9 @@
 /*
  * diff_text.h - changes as git prints them
  *
- * What git's format cannot say (the mode of a folder, an empty folder, a
- * conflict, what the guard holds) stands in lines that begin with "# ", which
- * git and patch skip.
+ * What git's format cannot say (the mode of a folder, an empty folder,
+ * attributes, a conflict, what the guard holds) stands in lines that begin with
+ * "# ", which git and patch skip.
  */
 #pragma once
 

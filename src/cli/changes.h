@@ -68,5 +68,10 @@ void changes_forget(struct changes *changes);
 /* What to type to name a held change, fit for a terminal; malloc'd. */
 char *changes_held_name(const struct changes_share *one,
 			const struct change *change);
+/*
+ * Whether a path may become one of several names of a file: not what is held
+ * or hidden, or a change of the one would be one of the other.
+ */
+bool changes_may_link(struct changes_share *one, const char *path);
 /* How many files and links; folders do not count. */
 size_t changes_count(const struct changes *changes);

@@ -166,7 +166,7 @@ static void note_one(const struct changes_share *one,
 	base_list_add(guest, &record);
 	if (at < 0 || fstatat(at, name, &st, AT_SYMLINK_NOFOLLOW) < 0)
 		return;
-	base_record_of_host(&record, change->path, &st);
+	base_record_of_host(&record, change->path, at, &st);
 	base_list_add(host, &record);
 }
 

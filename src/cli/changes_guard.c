@@ -58,6 +58,12 @@ void changes_mark_held(const struct changes *changes, struct changes_share *one)
 	change_guard_mark(&one->guard, &one->list, one->paths);
 }
 
+bool changes_may_link(struct changes_share *one, const char *path)
+{
+	return !hide_list_matches(&one->hide, path, HIDE_FILE) &&
+	       !change_guard_holds(&one->guard, &one->list, path);
+}
+
 char *changes_held_name(const struct changes_share *one,
 			const struct change *change)
 {

@@ -34,9 +34,9 @@ struct withheld {
 };
 
 struct tally {
-	const struct changes_share *one;
+	struct changes_share *one;
 	bool *applied; /* owned; for each change of the share */
-	size_t applied_count, conflicts;
+	size_t applied_count, conflicts, unkept;
 	json_t *applied_paths, *conflict_paths;
 	struct withheld withheld;
 };
@@ -58,6 +58,11 @@ static void on_applied(void *ctx, size_t at)
 	json_array_append_new(
 		tally->applied_paths,
 		path_json(tally->one, tally->one->list.changes[at].path));
+}
+
+static bool may_link(void *ctx, const char *path)
+{
+	return changes_may_link(((struct tally *)ctx)->one, path);
 }
 
 static void tell_conflicts(struct tally *tally, bool force, bool quiet)
@@ -145,13 +150,15 @@ static void tell_withheld(const struct withheld *withheld, const char *sandbox)
 static int apply_share(struct changes *changes, size_t at, struct tally *tally,
 		       const struct options *options, struct error *err)
 {
-	const struct changes_share *one = &changes->shares[at];
+	struct changes_share *one = &changes->shares[at];
 	AUTO_FREE bool *applied = xcalloc(one->list.count + 1, sizeof(bool));
 	struct apply_setup setup = { .set = &one->set,
 				     .root = one->root,
 				     .force = options_flag(options, "force"),
 				     .applied = on_applied,
-				     .ctx = tally };
+				     .may_link = may_link,
+				     .ctx = tally,
+				     .unkept = &tally->unkept };
 	int result;
 
 	tally->one = one;
@@ -199,6 +206,11 @@ static int apply_all(struct changes *changes, const struct options *options,
 				result < 0 ? NULL : err) < 0)
 			result = -1;
 	tell_applied(&tally, options);
+	if (tally.unkept)
+		fprintf(stderr,
+			"bawn: the host's file system keeps no attributes: "
+			"%zu left out\n",
+			tally.unkept);
 	tell_withheld(&tally.withheld, options->words[0]);
 	withheld_release(&tally.withheld);
 	if (result == 0 && tally.conflicts)

@@ -13,6 +13,7 @@
 #include "base/error.h"
 #include "base/own.h"
 #include "base/text.h"
+#include "changes/diff_note.h"
 #include "cli/changes.h"
 #include "cli/print.h"
 #include "cli/store.h"
@@ -106,6 +107,31 @@ static void print_bar(size_t added, size_t removed)
 		putchar('-');
 }
 
+static void count_attribute(void *ctx, const struct tar_xattr *old_one,
+			    const struct tar_xattr *new_one)
+{
+	(*(size_t *)ctx)++;
+}
+
+/* What it is besides other lines, in brackets. */
+static void print_kinds(const struct visit *visit)
+{
+	const struct change *change = visit->change;
+	size_t attributes = 0;
+
+	diff_note_attributes(visit->source, change, count_attribute,
+			     &attributes);
+	if (change->kind != CHANGE_MODIFIED)
+		printf(" (%s)", change_kind_names[change->kind]);
+	if (attributes && change->kind != CHANGE_ATTRIBUTES)
+		printf(" (%s)", change_kind_names[CHANGE_ATTRIBUTES]);
+	if (change->held)
+		printf(" (held)");
+	if (change->conflict)
+		printf(" (conflict: %s)", change->conflict);
+	putchar('\n');
+}
+
 static int print_stat(struct visit *visit, struct error *err)
 {
 	const struct change *change = visit->change;
@@ -125,13 +151,7 @@ static int print_stat(struct visit *visit, struct error *err)
 	else
 		printf("%zu ", stat.added + stat.removed);
 	print_bar(stat.added, stat.removed);
-	if (change->kind != CHANGE_MODIFIED)
-		printf(" (%s)", change_kind_names[change->kind]);
-	if (change->held)
-		printf(" (held)");
-	if (change->conflict)
-		printf(" (conflict: %s)", change->conflict);
-	putchar('\n');
+	print_kinds(visit);
 	visit->totals->files++;
 	visit->totals->added += stat.added;
 	visit->totals->removed += stat.removed;
@@ -146,22 +166,41 @@ static json_t *mode_json(mode_t mode)
 	return json_string(text);
 }
 
+/* One that is not UTF-8 as git quotes it. */
+static json_t *name_json(const char *prefix, const char *name)
+{
+	AUTO_FREE char *quoted = diff_text_quote(prefix, name);
+	json_t *plain = json_sprintf("%s%s", prefix, name);
+
+	return plain ? plain : json_string(quoted);
+}
+
+static void add_attribute(void *ctx, const struct tar_xattr *old_one,
+			  const struct tar_xattr *new_one)
+{
+	json_array_append_new(
+		ctx, name_json("", (new_one ? new_one : old_one)->name));
+}
+
 static int add_json(struct visit *visit, struct error *err)
 {
 	const struct change *change = visit->change;
-	AUTO_FREE char *quoted =
-		diff_text_quote(visit->source->prefix, change->path);
+	const char *prefix = visit->source->prefix;
+	AUTO(json) json_t *attributes = json_array();
 	struct diff_stat stat;
-	json_t *one, *path;
+	json_t *one;
 
 	if (diff_text_print(visit->source, change, NULL, &stat, err) < 0)
 		return -1;
-	/* a name that is not UTF-8 as git quotes it */
-	path = json_sprintf("%s%s", visit->source->prefix, change->path);
 	one = json_pack("{s:o, s:s, s:s*}", "path",
-			path ? path : json_string(quoted), "change",
+			name_json(prefix, change->path), "change",
 			change_kind_names[change->kind], "conflict",
 			change->conflict);
+	diff_note_attributes(visit->source, change, add_attribute, attributes);
+	json_object_set(one, "attributes", attributes);
+	if (change->linked)
+		json_object_set_new(one, "one_file_with",
+				    name_json(prefix, change->linked));
 	json_object_set_new(one, "held", json_boolean(change->held));
 	json_object_set_new(one, "folder", json_boolean(is_folder(change)));
 	if (change->kind != CHANGE_NEW)

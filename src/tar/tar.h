@@ -15,7 +15,8 @@
 #include "tar/tar_path.h"
 
 #define TAR_BLOCK 512
-#define TAR_XATTRS_MAX 64
+/* More than an ext4 of usual blocks has room for. */
+#define TAR_XATTRS_MAX 256
 /* All that stands before an entry: pax records or a long name. */
 #define TAR_META_MAX (256u * 1024)
 /* Attributes that others than the owner of a file may set; no others are read

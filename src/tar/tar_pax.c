@@ -94,7 +94,8 @@ static int add_xattr(struct tar_pax *pax, const struct record *record,
 {
 	const char *name = record->key + strlen(TAR_PAX_XATTR);
 
-	if (!text_starts(name, TAR_XATTR_PREFIX))
+	if (!text_starts(name, TAR_XATTR_PREFIX) ||
+	    !name[strlen(TAR_XATTR_PREFIX)])
 		return 0;
 	if (pax->xattr_count == TAR_XATTRS_MAX)
 		return error_set(err, 0, "more than %d attributes",

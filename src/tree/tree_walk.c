@@ -91,6 +91,9 @@ static bool takes_xattr(const struct walk *walk, const char *name)
 						"system.posix_acl_",
 						"trusted." };
 
+	/* a record of an archive ends its key there */
+	if (strchr(name, '='))
+		return false;
 	if (text_starts(name, TAR_XATTR_PREFIX))
 		return true;
 	if (!(walk->setup->flags & TREE_WALK_DISK))
@@ -180,7 +183,7 @@ static bool seen_before(struct walk *walk, const struct stat *st,
 {
 	struct linked *linked, **found;
 
-	if (st->st_nlink < 2 || (walk->setup->flags & TREE_WALK_CHANGES))
+	if (st->st_nlink < 2)
 		return false;
 	linked = xcalloc(1, sizeof(*linked));
 	linked->dev = st->st_dev;

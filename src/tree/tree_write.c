@@ -49,6 +49,7 @@ struct tree_writer {
 	size_t folder_count, folder_room;
 	char *parent_path; /* owned: of parent; NULL while there is none */
 	int parent;        /* owned: the folder of the last entry */
+	size_t unkept;
 	/* the file that is being written */
 	int file;                      /* owned; -1: none */
 	char temporary[TEMPORARY_MAX]; /* "" when it has no name yet */
@@ -107,8 +108,8 @@ static int compare_made(const void *a, const void *b)
 		      ((const struct made *)b)->path);
 }
 
-static void remember_made(struct tree_writer *writer, const char *path,
-			  const struct stat *st)
+void tree_writer_adopt(struct tree_writer *writer, const char *path,
+		       const struct stat *st)
 {
 	struct made *made = xcalloc(1, sizeof(*made));
 	struct made **found;
@@ -193,13 +194,27 @@ static int open_file(struct tree_writer *writer)
 	return fd;
 }
 
-/* Attributes are a courtesy: not every file system keeps them. */
-static void set_xattrs(int fd, const struct tar_entry *entry)
+static int set_xattrs(struct tree_writer *writer, int fd,
+		      const struct tar_entry *entry)
 {
-	for (size_t i = 0; i < entry->xattr_count; i++)
-		(void)fsetxattr(fd, entry->xattrs[i].name,
-				entry->xattrs[i].value, entry->xattrs[i].len,
-				0);
+	for (size_t i = 0; i < entry->xattr_count; i++) {
+		const struct tar_xattr *one = &entry->xattrs[i];
+
+		if (fsetxattr(fd, one->name, one->value, one->len, 0) == 0)
+			continue;
+		if (errno == EOPNOTSUPP) {
+			writer->unkept++;
+			return 0;
+		}
+		if (writer->setup.exact)
+			return -1;
+	}
+	return 0;
+}
+
+size_t tree_writer_unkept(const struct tree_writer *writer)
+{
+	return writer->unkept;
 }
 
 static int begin_file(struct tree_writer *writer, const struct tar_entry *entry,
@@ -220,8 +235,9 @@ static int begin_file(struct tree_writer *writer, const struct tar_entry *entry,
 	writer->offset = 0;
 	writer->mode = entry->mode & 0777;
 	writer->mtime = (struct timespec){ entry->mtime, entry->mtime_ns };
-	set_xattrs(writer->file, entry);
-	return 0;
+	return set_xattrs(writer, writer->file, entry) < 0
+		       ? tree_error(err, errno, entry->path)
+		       : 0;
 }
 
 static int put_run(struct tree_writer *writer, const uint8_t *from, size_t len,
@@ -311,7 +327,7 @@ int tree_writer_end(struct tree_writer *writer, struct error *err)
 	    futimens(writer->file, times) < 0 ||
 	    put_in_place(writer, name) < 0 || fstat(writer->file, &st) < 0)
 		return tree_error(err, errno, writer->path);
-	remember_made(writer, writer->path, &st);
+	tree_writer_adopt(writer, writer->path, &st);
 	tree_writer_abandon(writer);
 	return 0;
 }
@@ -334,11 +350,15 @@ static int make_folder(struct tree_writer *writer,
 	if (fd < 0)
 		return tree_error(err, errno, entry->path);
 	/* at once, if it may: whoever is killed leaves it as it is to be */
-	if (made && (set_owner(writer, fd, "") < 0 ||
-		     ((entry->mode & 0300) == 0300 &&
-		      fchmod(fd, entry->mode & 01777) < 0)))
-		return tree_error(err, errno, entry->path);
-	set_xattrs(fd, entry);
+	if (set_xattrs(writer, fd, entry) < 0 ||
+	    (made && (set_owner(writer, fd, "") < 0 ||
+		      ((entry->mode & 0300) == 0300 &&
+		       fchmod(fd, entry->mode & 01777) < 0)))) {
+		tree_error(err, errno, entry->path);
+		if (made)
+			(void)unlinkat(writer->parent, name, AT_REMOVEDIR);
+		return -1;
+	}
 	if (writer->folder_count == writer->folder_room) {
 		writer->folder_room = writer->folder_room * 2 + 16;
 		writer->folders = xrealloc(writer->folders,
@@ -420,7 +440,7 @@ static int make_hard_link(struct tree_writer *writer,
 		   AT_SYMLINK_FOLLOW) < 0 ||
 	    link_in_place(writer, temporary, name) < 0)
 		return tree_error(err, errno, entry->path);
-	remember_made(writer, entry->path, &st);
+	tree_writer_adopt(writer, entry->path, &st);
 	return 0;
 }
 

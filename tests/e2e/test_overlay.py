@@ -298,6 +298,76 @@ def test_files_made_of_nothing_do_not_fill_the_host(bawn, project):
         assert file.seek(32 << 20) and file.read() == b"end\n"
 
 
+LINK = r"""
+import os
+open("edit.txt", "a").write("guest\n")
+os.link("edit.txt", "folder/again")
+os.link("keep.txt", "beside")
+os.chmod("both.txt", 0o600)
+os.setxattr("edit.txt", "user.note", b"guest\x1b")
+os.removexattr("gone.txt", "user.old")
+os.setxattr("folder", "user.kind", b"folder")
+os.setxattr("mode.sh", "user.both", b"guest")
+"""
+
+
+def attributes(path):
+    return {name: os.getxattr(path, name) for name in os.listxattr(path)
+            if name.startswith("user.")}
+
+
+def test_attributes_and_names_of_one_file_come_along(bawn, tmp_path):
+    top = tmp_path / "project"
+    for name, text in FILES.items():
+        (top / name).parent.mkdir(parents=True, exist_ok=True)
+        (top / name).write_text(text)
+        (top / name).chmod(0o644)
+    try:
+        os.setxattr(top / "gone.txt", "user.old", b"1")
+    except OSError:
+        pytest.skip("the file system of the test has no attributes")
+    box = "o-" + os.urandom(4).hex()
+    # a template with Python; no other tool there sets attributes
+    bawn("create", "--name", box, "-m", "512M", "--workspace-mode", "overlay", "shell", top,
+         timeout=START_SECONDS)
+    bawn("exec", "-u", "agent", "-w", top, box, "python3", "-c", LINK)
+    # of others than users none leaves, also when root sets them
+    bawn("exec", "-u", "root", "-w", top, box, "python3", "-c",
+         'import os; os.setxattr("edit.txt", "trusted.x", b"1")')
+    os.setxattr(top / "mode.sh", "user.both", b"host")
+    diff = bawn("diff", box, cwd=top).out
+    for part in ['# attribute user.note of edit.txt: "guest\\033", was none\n',
+                 '# attribute user.old of gone.txt: none, was "1"\n',
+                 '# attribute user.kind of folder: "folder", was none\n',
+                 "# one file: folder/again and edit.txt\n",
+                 "# one file: beside and keep.txt\n",
+                 "# conflict: mode.sh: changed on the host meanwhile\n"]:
+        assert part in diff, (part, diff)
+    assert "trusted" not in diff and "\x1b" not in diff
+    stat = bawn("diff", "--stat", box, cwd=top).out
+    for line in stat.splitlines()[:-1]:
+        name = line.split()[0]
+        assert ("(attributes)" in line) == (name not in ["beside", "both.txt"]), line
+    plain = tmp_path / "plain"
+    subprocess.run(["cp", "-a", top, plain], check=True)
+    subprocess.run(["git", "apply", "-"], input=diff.encode(), cwd=plain, check=True,
+                   env={"PATH": "/usr/bin:/bin", "GIT_CEILING_DIRECTORIES": str(tmp_path)})
+
+    # one name, then the others
+    bawn("apply", box, "folder/again", cwd=top)
+    assert attributes(top / "folder/again") == {"user.note": b"guest\x1b"}
+    assert "guest" not in (top / "edit.txt").read_text()
+    done = bawn.raw("apply", box, cwd=top)
+    assert done.code == 1 and "mode.sh: changed on the host" in done.err, done
+    assert attributes(top / "mode.sh") == {"user.both": b"host"}
+    assert attributes(top / "gone.txt") == {} and (top / "gone.txt").read_text() == "going\n"
+    assert attributes(top / "folder") == {"user.kind": b"folder"}
+    assert os.path.samefile(top / "folder/again", top / "edit.txt")
+    assert os.listxattr(top / "edit.txt") == ["user.note"]
+    assert os.path.samefile(top / "beside", top / "keep.txt")
+    assert bawn("diff", "--name-only", box, cwd=top).out == "mode.sh\n"
+
+
 def test_what_lies_too_deep_is_named_and_the_rest_is_applied(bawn, project):
     box, top = project
     inside(bawn, box, top, "echo y > plain; n=0; "

@@ -107,7 +107,9 @@ static void on_applied(void *ctx, size_t at)
 
 static int apply(bool force)
 {
-	struct apply_setup setup = { &set, root, force, on_applied, NULL };
+	struct apply_setup setup = {
+		.set = &set, .root = root, .force = force, .applied = on_applied
+	};
 
 	applied_count = 0;
 	return change_apply(&setup, &list, &err);

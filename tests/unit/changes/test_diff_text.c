@@ -103,6 +103,42 @@ static void content_does_not_move_the_cursor_of_a_terminal(void)
 	CHECK(strchr(raw, '\x1b'));
 }
 
+static void what_git_does_not_know_is_a_note_alone(void)
+{
+	AUTO_FREE char *mode = PRINT(CHANGE_MODE, "x\n", "x\n", false);
+	AUTO_FREE char *attributes =
+		PRINT(CHANGE_ATTRIBUTES, "a\0b", "a\0b", false);
+
+	CHECK(!*mode && !*attributes);
+}
+
+static void attributes_and_further_names_are_told(void)
+{
+	AUTO_CLOSE int root = open(top, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	struct diff_source source = { root, -1, "p/", true };
+	struct tar_xattr items[] = { { "user.a", "\x1b[2J", 4 },
+				     { "user.b\n", "1\0", 2 } };
+	struct set_entry entry = { .path = (char *)"f",
+				   .mode = S_IFDIR | 0755,
+				   .attributes = { items, 2 } };
+	struct change change = { .kind = CHANGE_NEW,
+				 .path = (char *)"f",
+				 .entry = &entry,
+				 .linked = "other" };
+	char *text = NULL;
+	size_t size;
+	FILE *out = open_memstream(&text, &size);
+
+	CHECK(diff_text_print(&source, &change, out, NULL, &err) == 0);
+	fclose(out);
+	CHECK(!strcmp(text,
+		      "# attribute user.a of p/f: \"\\033[2J\", was none\n"
+		      "# attribute \"user.b\\n\" of p/f: 2 bytes, was none\n"
+		      "# one file: p/f and p/other\n"
+		      "# new folder p/f\n"));
+	free(text);
+}
+
 static void names_are_quoted_as_git_does(void)
 {
 	AUTO_FREE char *plain = diff_text_quote("a/", "b c");
@@ -120,6 +156,8 @@ int main(void)
 	RUN(new_and_deleted_files_name_dev_null);
 	RUN(binary_files_are_not_printed);
 	RUN(content_does_not_move_the_cursor_of_a_terminal);
+	RUN(what_git_does_not_know_is_a_note_alone);
+	RUN(attributes_and_further_names_are_told);
 	RUN(names_are_quoted_as_git_does);
 	fileio_remove_tree(AT_FDCWD, top, &err);
 	return DONE();

@@ -106,6 +106,30 @@ static void a_disk_has_fifos_and_every_kind_of_attribute(void)
 	CHECK(!has || memmem(disk.data, disk.len, name, strlen(name)));
 }
 
+static void names_of_one_file_and_its_users_attributes_are_told(void)
+{
+	AUTO_BUFFER struct buffer archive = BUFFER_INIT(ARCHIVE_MAX);
+	char first, second;
+
+	file("empty/one");
+	CHECK(link("empty/one", "empty/two") == 0);
+	(void)setxattr("empty/one", "trusted.bawn", "no", 2, 0);
+	if (setxattr("empty/one", "user.a", "yes", 3, 0) == 0) {
+		CHECK(setxattr("empty/one", "user.a=b", "odd", 3, 0) == 0);
+		walk(&archive, TREE_WALK_CHANGES, false);
+		CHECK(memmem(archive.data, archive.len, "user.a=yes", 10));
+		CHECK(!memmem(archive.data, archive.len, "odd", 3));
+		buffer_consume(&archive, archive.len);
+	}
+	walk(&archive, TREE_WALK_CHANGES, false);
+	CHECK(!memmem(archive.data, archive.len, "trusted", 7));
+	first = type_of(&archive, "empty/one");
+	second = type_of(&archive, "empty/two");
+	CHECK((first == '0' && second == '1') ||
+	      (first == '1' && second == '0'));
+	CHECK(unlink("empty/one") == 0 && unlink("empty/two") == 0);
+}
+
 static void make_deep(unsigned levels)
 {
 	int at = open(top, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
@@ -177,6 +201,7 @@ int main(void)
 	CHECK(mkfifo("kept/pipe", 0600) == 0);
 	RUN(folders_are_emptied_or_left_out_as_is_chosen);
 	RUN(a_disk_has_fifos_and_every_kind_of_attribute);
+	RUN(names_of_one_file_and_its_users_attributes_are_told);
 	RUN(what_lies_too_deep_keeps_no_other_change_out);
 	RUN(another_reader_is_asked_for_each_byte_in_turn);
 	CHECK(chdir("/") == 0 && fileio_remove_tree(AT_FDCWD, top, &err) == 0);
