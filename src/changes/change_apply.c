@@ -183,7 +183,7 @@ static int make_one(struct applying *all, const struct change *change,
 	return write_one(all, change, err);
 }
 
-static bool wanted(const struct apply_setup *setup, const struct change *change)
+bool apply_wants(const struct apply_setup *setup, const struct change *change)
 {
 	return (setup->force || !change->conflict) && !change->withheld;
 }
@@ -253,8 +253,8 @@ static void write_some(struct applying *all, bool in_place)
 		const struct change *change = &all->list->changes[i];
 		struct error one = { 0 };
 
-		if (wanted(setup, change) && change->kind != CHANGE_DELETED &&
-		    !closes_folder(change) &&
+		if (apply_wants(setup, change) &&
+		    change->kind != CHANGE_DELETED && !closes_folder(change) &&
 		    takes_a_place(all->list, change) == in_place)
 			settle(all, i, make_one(all, change, &one), &one);
 	}
@@ -266,7 +266,7 @@ static void close_folders(struct applying *all)
 		const struct change *change = &all->list->changes[i];
 		struct error one = { 0 };
 
-		if (wanted(all->setup, change) && closes_folder(change))
+		if (apply_wants(all->setup, change) && closes_folder(change))
 			settle(all, i, make_one(all, change, &one), &one);
 	}
 }
@@ -278,7 +278,7 @@ static void delete_all(struct applying *all)
 		struct error one = { 0 };
 		int result;
 
-		if (!wanted(all->setup, change) ||
+		if (!apply_wants(all->setup, change) ||
 		    change->kind != CHANGE_DELETED)
 			continue;
 		result = delete_one(all->setup->root, change, &one);

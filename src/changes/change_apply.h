@@ -6,6 +6,7 @@
 
 #include <stdbool.h>
 
+struct change;
 struct change_list;
 struct change_set;
 struct error;
@@ -27,6 +28,9 @@ struct apply_setup {
 	size_t *unkept;
 };
 
+/* Whether it is to be made: it is not in conflict, unless forced, and not
+ * withheld. */
+bool apply_wants(const struct apply_setup *setup, const struct change *change);
 /*
  * Makes all changes but those in conflict and those withheld. A change that
  * fails does not stop the others, but nothing is deleted when there was no room

@@ -14,6 +14,7 @@
 #include "base/mem.h"
 #include "base/own.h"
 #include "base/text.h"
+#include "changes/apply_room.h"
 #include "changes/change_apply.h"
 #include "cli/changes.h"
 #include "cli/print.h"
@@ -36,7 +37,7 @@ struct withheld {
 struct tally {
 	struct changes_share *one;
 	bool *applied; /* owned; for each change of the share */
-	size_t applied_count, conflicts, unkept;
+	size_t applied_count, wanted_count, conflicts, unkept;
 	json_t *applied_paths, *conflict_paths;
 	struct withheld withheld;
 };
@@ -147,18 +148,44 @@ static void tell_withheld(const struct withheld *withheld, const char *sandbox)
 		sandbox, sandbox);
 }
 
-static int apply_share(struct changes *changes, size_t at, struct tally *tally,
-		       const struct options *options, struct error *err)
+static struct apply_setup setup_of(const struct changes_share *one,
+				   struct tally *tally,
+				   const struct options *options)
 {
-	struct changes_share *one = &changes->shares[at];
-	AUTO_FREE bool *applied = xcalloc(one->list.count + 1, sizeof(bool));
-	struct apply_setup setup = { .set = &one->set,
+	return (struct apply_setup){ .set = &one->set,
 				     .root = one->root,
 				     .force = options_flag(options, "force"),
 				     .applied = on_applied,
 				     .may_link = may_link,
 				     .ctx = tally,
 				     .unkept = &tally->unkept };
+}
+
+/* Before the first change. */
+static int check_room(const struct changes *changes, struct tally *tally,
+		      const struct options *options, struct error *err)
+{
+	for (size_t i = 0; i < changes->count; i++) {
+		const struct changes_share *one = &changes->shares[i];
+		struct apply_setup setup = setup_of(one, tally, options);
+
+		if (!one->wanted)
+			continue;
+		if (apply_room_check(&setup, &one->list, err) < 0)
+			return error_prefix(err, "%s", one->share->host);
+		for (size_t j = 0; j < one->list.count; j++)
+			tally->wanted_count +=
+				apply_wants(&setup, &one->list.changes[j]);
+	}
+	return 0;
+}
+
+static int apply_share(struct changes *changes, size_t at, struct tally *tally,
+		       const struct options *options, struct error *err)
+{
+	struct changes_share *one = &changes->shares[at];
+	AUTO_FREE bool *applied = xcalloc(one->list.count + 1, sizeof(bool));
+	struct apply_setup setup = setup_of(one, tally, options);
 	int result;
 
 	tally->one = one;
@@ -178,9 +205,11 @@ static void tell_applied(const struct tally *tally,
 	AUTO(json) json_t *answer = NULL;
 
 	if (!options_flag(options, "json")) {
-		fprintf(stderr, "bawn: applied %zu change%s\n",
-			tally->applied_count,
-			tally->applied_count == 1 ? "" : "s");
+		fprintf(stderr, "bawn: applied %zu", tally->applied_count);
+		if (tally->applied_count < tally->wanted_count)
+			fprintf(stderr, " of %zu", tally->wanted_count);
+		fprintf(stderr, " change%s\n",
+			tally->wanted_count == 1 ? "" : "s");
 		return;
 	}
 	answer = json_pack("{s:O, s:O, s:O}", "applied", tally->applied_paths,
@@ -200,6 +229,8 @@ static int apply_all(struct changes *changes, const struct options *options,
 			       .withheld = { .paths = held } };
 	int result = 0;
 
+	if (check_room(changes, &tally, options, err) < 0)
+		return -1;
 	for (size_t i = 0; i < changes->count; i++)
 		if (changes->shares[i].wanted &&
 		    apply_share(changes, i, &tally, options,

@@ -368,6 +368,48 @@ def test_attributes_and_names_of_one_file_come_along(bawn, tmp_path):
     assert bawn("diff", "--name-only", box, cwd=top).out == "mode.sh\n"
 
 
+@pytest.fixture
+def small_disk(tmp_path):
+    """A folder with room for 8 MiB."""
+    if os.geteuid() != 0:
+        pytest.skip("only root mounts a disk")
+    top = tmp_path / "small"
+    top.mkdir()
+    subprocess.run(["mount", "-t", "tmpfs", "-o", "size=8M", "tmpfs", top], check=True)
+    yield top
+    subprocess.run(["umount", "-l", top], check=True)
+
+
+def test_a_full_or_read_only_disk_gets_nothing_or_whole_files(bawn, small_disk):
+    top = small_disk
+    for name in ["one", "two", "gone"]:
+        (top / name).write_text(name)
+    box = "o-" + os.urandom(4).hex()
+    bawn("create", "--name", box, *SMALL, "--workspace-mode", "overlay", "shell", top,
+         timeout=START_SECONDS)
+    inside(bawn, box, top, "for f in one two; do head -c 6000000 /dev/urandom > $f; done; "
+                           "mv gone moved; truncate -s 64M hole")
+    bawn("diff", "--stat", box, cwd=top)
+    before = snapshot(top)
+    done = bawn.raw("apply", box, cwd=top)
+    assert done.code == 1 and "no room" in done.err and "nothing was applied" in done.err
+    assert len(done.err.splitlines()) == 1 and snapshot(top) == before, done.err
+    subprocess.run(["mount", "-o", "remount,ro", top], check=True)
+    done = bawn.raw("apply", box, "one", cwd=top)
+    assert done.code == 1 and "one: Read-only file system" in done.err, done.err
+    subprocess.run(["mount", "-o", "remount,rw", top], check=True)
+    assert snapshot(top) == before
+    # a part fits; a hole takes no room
+    bawn("apply", box, "one", "hole", cwd=top)
+    assert (top / "one").stat().st_size == 6000000 and (top / "two").read_text() == "two"
+    assert (top / "hole").stat().st_size == 64 << 20
+    assert bawn.raw("apply", box, cwd=top).code == 1 and (top / "gone").exists()
+    subprocess.run(["mount", "-o", "remount,size=20M", top], check=True)
+    bawn("apply", box, cwd=top)
+    assert (top / "two").stat().st_size == 6000000 and not (top / "gone").exists()
+    assert bawn("diff", box, cwd=top).out == ""
+
+
 def test_what_lies_too_deep_is_named_and_the_rest_is_applied(bawn, project):
     box, top = project
     inside(bawn, box, top, "echo y > plain; n=0; "

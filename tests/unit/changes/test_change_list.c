@@ -14,8 +14,10 @@
 #include "base/error.h"
 #include "base/fileio.h"
 #include "base/hide_pattern.h"
+#include "base/mem.h"
 #include "base/own.h"
 #include "base/text.h"
+#include "changes/apply_room.h"
 #include "changes/base_file.h"
 #include "changes/change_apply.h"
 #include "changes/change_set.h"
@@ -319,6 +321,38 @@ static void nothing_is_deleted_when_there_is_no_room_for_its_new_name(void)
 	end();
 }
 
+static void room_is_what_is_taken_at_once(void)
+{
+	struct apply_setup setup = { .set = &set, .root = root };
+	AUTO_FREE char *large = xmalloc(5001);
+	struct stat st;
+	uint64_t old_bytes;
+
+	memset(large, 'x', 5000);
+	large[5000] = '\0';
+	begin();
+	put_host("a", large);
+	REQUIRE(fstatat(root, "a", &st, 0) == 0);
+	old_bytes = (uint64_t)st.st_blocks * 512;
+	add("a", S_IFREG | 0644, large, NULL);
+	((char *)archive.data)[archive.len - 1024 + 7] ^= 1;
+	add("d", S_IFDIR | 0755, "", NULL);
+	add("d/b", S_IFREG, "", TAR_NOTE_DELETED);
+	add("n", S_IFREG | 0644, large, NULL);
+	add("o", S_IFREG | 0644, large, NULL);
+	REQUIRE(load() == 0);
+	setup.root = root;
+	list.changes[0].conflict = NULL;
+	/* the second begins when the first has freed what it replaced */
+	CHECK(is(0, CHANGE_MODIFIED, "a") &&
+	      apply_room_needed(&setup, &list, 1024) ==
+		      (old_bytes < 10240 ? 15360 - old_bytes : 5120));
+	list.changes[0].conflict = "one";
+	CHECK(apply_room_needed(&setup, &list, 1024) == 2 * 5120);
+	CHECK(apply_room_check(&setup, &list, &err) == 0);
+	end();
+}
+
 /* The folder's owner, who is not root. */
 static int apply_as_a_user(void)
 {
@@ -482,6 +516,7 @@ int main(void)
 	RUN(what_is_withheld_is_not_applied_by_force_either);
 	RUN(a_file_that_the_host_added_keeps_its_folder);
 	RUN(nothing_is_deleted_when_there_is_no_room_for_its_new_name);
+	RUN(room_is_what_is_taken_at_once);
 	RUN(folders_are_opened_first_and_closed_last);
 	RUN(what_the_guest_cannot_see_it_cannot_change);
 	RUN(a_folder_with_hidden_files_is_not_said_to_be_deleted);

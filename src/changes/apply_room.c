@@ -1,0 +1,101 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * apply_room.c - whether there is room for a list of changes, before the first
+ */
+#include "changes/apply_room.h"
+
+#include <sys/stat.h>
+#include <sys/statvfs.h>
+#include <unistd.h>
+
+#include "base/error.h"
+#include "changes/change_apply.h"
+#include "changes/change_list.h"
+#include "changes/change_set.h"
+
+/* Smaller ones are taken to have no holes. */
+#define HOLES_FROM (1u << 20)
+
+static uint64_t round_up(uint64_t bytes, uint64_t block)
+{
+	return (bytes + block - 1) / block * block;
+}
+
+/* The archive keeps holes, and so does what is written of it. */
+static uint64_t data_of(const struct change_set *set,
+			const struct set_entry *entry, uint64_t block)
+{
+	off_t end = (off_t)(entry->offset + entry->size), data, hole;
+	uint64_t sum = 0;
+
+	if (!S_ISREG(entry->mode))
+		return block;
+	if (entry->size < HOLES_FROM)
+		return round_up(entry->size, block);
+	for (off_t at = (off_t)entry->offset; at < end; at = hole) {
+		data = lseek(set->fd, at, SEEK_DATA);
+		if (data < 0 || data >= end)
+			break;
+		hole = lseek(set->fd, data, SEEK_HOLE);
+		if (hole < 0 || hole > end)
+			hole = end;
+		sum += (uint64_t)(hole - data);
+	}
+	return round_up(sum, block);
+}
+
+static uint64_t freed_by(const struct change *change)
+{
+	return change->kind == CHANGE_MODIFIED && change->host.st_nlink == 1
+		       ? (uint64_t)change->host.st_blocks * 512
+		       : 0;
+}
+
+/* Of several names of a file one counts. */
+static bool takes_room(const struct apply_setup *setup,
+		       const struct change *change)
+{
+	return apply_wants(setup, change) && change->entry &&
+	       !change->entry->further && change->kind != CHANGE_MODE &&
+	       change->kind != CHANGE_ATTRIBUTES;
+}
+
+uint64_t apply_room_needed(const struct apply_setup *setup,
+			   const struct change_list *list, uint64_t block)
+{
+	uint64_t peak = 0, taken = 0, freed = 0;
+
+	for (size_t i = 0; i < list->count; i++) {
+		const struct change *change = &list->changes[i];
+
+		if (!takes_room(setup, change))
+			continue;
+		taken += data_of(setup->set, change->entry, block);
+		if (taken > freed && taken - freed > peak)
+			peak = taken - freed;
+		freed += freed_by(change);
+	}
+	return peak;
+}
+
+int apply_room_check(const struct apply_setup *setup,
+		     const struct change_list *list, struct error *err)
+{
+	struct statvfs vfs;
+	uint64_t there, needed;
+
+	/* some say nothing */
+	if (fstatvfs(setup->root, &vfs) < 0 || !vfs.f_blocks || !vfs.f_frsize)
+		return 0;
+	there = (uint64_t)(geteuid() == 0 ? vfs.f_bfree : vfs.f_bavail) *
+		vfs.f_frsize;
+	needed = apply_room_needed(setup, list, vfs.f_frsize);
+	if (needed <= there)
+		return 0;
+	return error_set(err, 0,
+			 "no room on the host's disk: %llu KiB are needed, "
+			 "%llu KiB are free; nothing was applied (make room, "
+			 "or apply a part by its PATH)",
+			 (unsigned long long)(needed >> 10),
+			 (unsigned long long)(there >> 10));
+}
