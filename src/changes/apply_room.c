@@ -4,6 +4,7 @@
  */
 #include "changes/apply_room.h"
 
+#include <errno.h>
 #include <sys/stat.h>
 #include <sys/statvfs.h>
 #include <unistd.h>
@@ -15,6 +16,8 @@
 
 /* Smaller ones are taken to have no holes. */
 #define HOLES_FROM (1u << 20)
+/* What a file of one byte takes almost everywhere. */
+#define BLOCK 4096
 
 static uint64_t round_up(uint64_t bytes, uint64_t block)
 {
@@ -78,6 +81,30 @@ uint64_t apply_room_needed(const struct apply_setup *setup,
 	return peak;
 }
 
+void apply_room_growth(const struct apply_setup *setup,
+		       const struct change_list *list, const bool *made,
+		       struct apply_growth *growth)
+{
+	*growth = (struct apply_growth){ 0, 0 };
+	for (size_t i = 0; i < list->count; i++) {
+		const struct change *change = &list->changes[i];
+		bool goes = change->host.st_nlink == 1 ||
+			    S_ISDIR(change->host.st_mode);
+
+		if (made ? !made[i] : !apply_wants(setup, change))
+			continue;
+		if (takes_room(setup, change))
+			growth->bytes += (int64_t)data_of(setup->set,
+							  change->entry, BLOCK);
+		if (change->kind == CHANGE_MODIFIED ||
+		    change->kind == CHANGE_DELETED)
+			growth->bytes -=
+				goes ? change->host.st_blocks * 512 : 0;
+		growth->files += change->kind == CHANGE_NEW;
+		growth->files -= change->kind == CHANGE_DELETED;
+	}
+}
+
 int apply_room_check(const struct apply_setup *setup,
 		     const struct change_list *list, struct error *err)
 {
@@ -92,7 +119,7 @@ int apply_room_check(const struct apply_setup *setup,
 	needed = apply_room_needed(setup, list, vfs.f_frsize);
 	if (needed <= there)
 		return 0;
-	return error_set(err, 0,
+	return error_say(err, ENOSPC,
 			 "no room on the host's disk: %llu KiB are needed, "
 			 "%llu KiB are free; nothing was applied (make room, "
 			 "or apply a part by its PATH)",

@@ -9,6 +9,7 @@
  */
 #pragma once
 
+#include <stdbool.h>
 #include <stdint.h>
 
 struct apply_setup;
@@ -21,6 +22,14 @@ struct error;
  */
 uint64_t apply_room_needed(const struct apply_setup *setup,
 			   const struct change_list *list, uint64_t block);
+/* What the folder has more afterwards; less than nothing is possible. */
+struct apply_growth {
+	int64_t bytes, files;
+};
+/* Of those changes that were made; made may be NULL: of all that are wanted. */
+void apply_room_growth(const struct apply_setup *setup,
+		       const struct change_list *list, const bool *made,
+		       struct apply_growth *growth);
 /* -1 when there is less. */
 int apply_room_check(const struct apply_setup *setup,
 		     const struct change_list *list, struct error *err);

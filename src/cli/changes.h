@@ -4,6 +4,7 @@
  *
  * sandboxes/NAME/changes/N.tar   what `bawn diff` showed of share N
  * sandboxes/NAME/changes/N.base  the host's folder that the changes stand on
+ * sandboxes/NAME/changes/N.used  what they added, when there is a quota
  */
 #pragma once
 
@@ -16,6 +17,7 @@
 #include "changes/change_set.h"
 #include "changes/diff_text.h"
 
+struct apply_setup;
 struct error;
 struct sandbox;
 struct share_record;
@@ -73,5 +75,15 @@ char *changes_held_name(const struct changes_share *one,
  * or hidden, or a change of the one would be one of the other.
  */
 bool changes_may_link(struct changes_share *one, const char *path);
+/*
+ * -1 when what is to be applied to a share, with all that was, is more than the
+ * sandbox's quota. setup and made as of apply_room_growth().
+ */
+int changes_quota_check(const struct changes *changes, size_t share,
+			const struct apply_setup *setup, struct error *err);
+/* Counts what was applied. */
+int changes_quota_note(const struct changes *changes, size_t share,
+		       const struct apply_setup *setup, const bool *made,
+		       struct error *err);
 /* How many files and links; folders do not count. */
 size_t changes_count(const struct changes *changes);

@@ -171,7 +171,8 @@ static int check_room(const struct changes *changes, struct tally *tally,
 
 		if (!one->wanted)
 			continue;
-		if (apply_room_check(&setup, &one->list, err) < 0)
+		if (changes_quota_check(changes, i, &setup, err) < 0 ||
+		    apply_room_check(&setup, &one->list, err) < 0)
 			return error_prefix(err, "%s", one->share->host);
 		for (size_t j = 0; j < one->list.count; j++)
 			tally->wanted_count +=
@@ -193,7 +194,9 @@ static int apply_share(struct changes *changes, size_t at, struct tally *tally,
 	tell_conflicts(tally, setup.force, options_flag(options, "json"));
 	note_withheld(tally);
 	result = change_apply(&setup, &one->list, err);
-	if (changes_note_applied(changes, at, applied,
+	if (changes_quota_note(changes, at, &setup, applied,
+			       result < 0 ? NULL : err) < 0 ||
+	    changes_note_applied(changes, at, applied,
 				 result < 0 ? NULL : err) < 0)
 		return -1;
 	return result;
@@ -256,6 +259,7 @@ static int run_apply(const struct options *options, struct error *err)
 {
 	AUTO_SANDBOX struct sandbox sandbox = SANDBOX_INIT;
 	AUTO_CHANGES struct changes changes = CHANGES_INIT;
+	bool unseen = false;
 	int result;
 
 	if (sandbox_open(options->words[0], &sandbox, err) < 0 ||
@@ -265,13 +269,19 @@ static int run_apply(const struct options *options, struct error *err)
 		if (err->code != ENOENT)
 			return -1;
 		/* nobody has looked: then what is there now */
+		unseen = true;
 		if (changes_freeze(&changes, err) < 0 ||
 		    changes_load(&changes, err) < 0)
 			return stream_signal() ? 128 + stream_signal() : -1;
 	}
 	result = apply_all(&changes, options, err);
-	/* what is left in part can be applied later, as it was shown */
-	if (result == 0 && !options->words[1])
+	/*
+	 * What is left in part can be applied later, as it was shown. For what
+	 * nobody has seen there was no room: the next time it may be less.
+	 */
+	if ((result == 0 && !options->words[1]) ||
+	    (result < 0 && unseen &&
+	     (err->code == ENOSPC || err->code == EDQUOT)))
 		changes_forget(&changes);
 	return result;
 }

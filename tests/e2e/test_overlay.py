@@ -410,6 +410,37 @@ def test_a_full_or_read_only_disk_gets_nothing_or_whole_files(bawn, small_disk):
     assert bawn("diff", box, cwd=top).out == ""
 
 
+def test_a_quota_holds_for_what_is_applied(bawn, tmp_path):
+    top = tmp_path / "project"
+    top.mkdir()
+    (top / "old").write_bytes(os.urandom(400 << 10))
+    box = "o-" + os.urandom(4).hex()
+    bawn("create", "--name", box, *SMALL, "--workspace-mode", "overlay", "--quota", "1M,6",
+         "shell", top, timeout=START_SECONDS)
+    # more than that on its own disk
+    inside(bawn, box, top, "head -c 1500000 /dev/urandom > large; echo a > a; echo b > b")
+    before = snapshot(top)
+    done = bawn.raw("apply", "-f", box, cwd=top)
+    assert done.code == 1 and "--quota lets the sandbox add 1024 KiB: 0 KiB" in done.err
+    assert len(done.err.splitlines()) == 1 and snapshot(top) == before
+    bawn("diff", "--stat", box, cwd=top)
+    bawn("apply", box, "a", "b", cwd=top)
+    # what goes makes room for what comes
+    inside(bawn, box, top, "rm old; head -c 1300000 large > part; rm large")
+    bawn("diff", "--stat", box, cwd=top)
+    bawn("apply", box, cwd=top)
+    assert not (top / "old").exists() and (top / "part").stat().st_size == 1300000
+    inside(bawn, box, top, "head -c 200000 /dev/urandom > more")
+    done = bawn.raw("apply", box, cwd=top)
+    assert done.code == 1 and "nothing was applied" in done.err, done.err
+    inside(bawn, box, top, "rm more part; for i in 1 2 3 4 5 6; do echo > $i; done")
+    done = bawn.raw("apply", box, cwd=top)
+    assert done.code == 1 and "6 files: 2 were added" in done.err, done.err
+    inside(bawn, box, top, "rm 6 5")
+    bawn("apply", box, cwd=top)
+    assert sorted(os.listdir(top)) == ["1", "2", "3", "4", "a", "b"]
+
+
 def test_what_lies_too_deep_is_named_and_the_rest_is_applied(bawn, project):
     box, top = project
     inside(bawn, box, top, "echo y > plain; n=0; "
