@@ -150,11 +150,24 @@ static bool end_move(struct server *server, struct node *folder,
 	return ticket->holds;
 }
 
-/* An overlay's folders are not ours: events here would reach nobody. */
+static bool is_lower(const struct server *server, const struct node *folder)
+{
+	return server->shares[folder->key.share].flags & RECORD_SHARE_OVERLAY;
+}
+
+/*
+ * Over an overlay the notifier has one way to raise an event that copies
+ * nothing, for a file that is there (relay_ticket.c).
+ */
+static void tell_overlay(struct server *server, struct node *folder,
+			 const struct inotify_event *event, uint32_t type)
+{
+	if (type == S_IFREG && !(event->mask & (IN_DELETE | IN_MOVED_FROM)))
+		add_here(server, folder, event, TICKET_ATTRIB, type);
+}
+
 static bool may_hear(struct server *server, const struct node *folder)
 {
-	if (server->shares[folder->key.share].flags & RECORD_SHARE_OVERLAY)
-		return false;
 	return folder->lookups || node_is_root(server->nodes, folder);
 }
 
@@ -167,6 +180,10 @@ bool announce_event(struct server *server, struct node *folder,
 	if (!server->announce.notifier || !event->len ||
 	    !may_hear(server, folder))
 		return false;
+	if (is_lower(server, folder)) {
+		tell_overlay(server, folder, event, type);
+		return false;
+	}
 	if (move->waits && (mask & IN_MOVED_TO) &&
 	    move->cookie == event->cookie && move->share == folder->key.share)
 		return end_move(server, folder, event);

@@ -56,7 +56,9 @@ struct relay_notifier {
 	size_t queued_bytes;
 	bool drop; /* too much was queued: nothing cached can be believed */
 	uint32_t thread; /* its number; 0 until it runs */
-	bool stale;      /* the thread's own: see drop_stale() */
+	/* the thread's own: */
+	bool stale;       /* see drop_stale() */
+	struct list late; /* struct notice: tickets that wait for that */
 };
 
 struct relay_bulk {

@@ -56,9 +56,22 @@ static struct notice *take(struct relay_notifier *notifier, bool *drop)
 	return notice;
 }
 
+static void do_late(struct relay *relay)
+{
+	LIST_FOR_EACH(node, &relay->notifier.late) {
+		struct notice *notice = LIST_ENTRY(node, struct notice, link);
+
+		list_remove(node);
+		relay_ticket(relay, notice->record.share, notice->payload,
+			     notice->record.len);
+		free(notice);
+	}
+}
+
 /*
  * overlayfs answers ESTALE for a name whose lower file was replaced, as long
  * as it remembers the name. So it is made to forget; once for many notices.
+ * Who hears of a change finds it only afterwards.
  */
 static void drop_stale(struct relay *relay)
 {
@@ -68,10 +81,13 @@ static void drop_stale(struct relay *relay)
 	pthread_mutex_lock(&notifier->lock);
 	more = !list_empty(&notifier->queue) || notifier->drop;
 	pthread_mutex_unlock(&notifier->lock);
-	if (more || !notifier->stale)
+	if (more)
 		return;
-	notifier->stale = false;
-	relay_drop_overlays(relay);
+	if (notifier->stale) {
+		notifier->stale = false;
+		relay_drop_overlays(relay);
+	}
+	do_late(relay);
 }
 
 static bool renames_below(const struct relay *relay,
@@ -87,7 +103,14 @@ static bool renames_below(const struct relay *relay,
 	       head.error == FUSE_NOTIFY_DELETE;
 }
 
-static void tell(struct relay *relay, const struct notice *notice)
+/* At most as many as the server has with us at a time. */
+static bool is_late(const struct relay *relay, const struct record *record)
+{
+	return record->type == RECORD_TICKET &&
+	       (relay->shares[record->share].flags & RECORD_SHARE_OVERLAY);
+}
+
+static void tell_and_free(struct relay *relay, struct notice *notice)
 {
 	const struct record *record = &notice->record;
 
@@ -104,6 +127,7 @@ static void tell(struct relay *relay, const struct notice *notice)
 		 errno != ENOENT)
 		log_limited(LOG_LEVEL_DEBUG, "notification: %s",
 			    strerror(errno));
+	free(notice);
 }
 
 static void *run(void *ctx)
@@ -123,9 +147,10 @@ static void *run(void *ctx)
 
 		for (unsigned i = 0; drop && i < relay->count; i++)
 			relay_drop(relay, i);
-		if (notice)
-			tell(relay, notice);
-		free(notice);
+		if (notice && is_late(relay, &notice->record))
+			list_append(&notifier->late, &notice->link);
+		else if (notice)
+			tell_and_free(relay, notice);
 		drop_stale(relay);
 	}
 	return NULL;
@@ -139,6 +164,7 @@ int relay_notify_start(struct relay *relay)
 	int code;
 
 	list_init(&notifier->queue);
+	list_init(&notifier->late);
 	pthread_mutex_init(&notifier->lock, NULL);
 	pthread_cond_init(&notifier->filled, NULL);
 	pthread_attr_init(&attr);

@@ -5,20 +5,29 @@
  * What a ticket names has happened on the host. Done here once more it raises
  * the events that inotify would; the server answers and does nothing. Where it
  * fails something changed again, and that has its own ticket.
+ *
+ * Over an overlay those who watch have the overlay's own inodes, and whatever
+ * changes one of these copies the file to the guest's disk first. But for one:
+ * to take away the default list of rights of what is no folder, and so can have
+ * none, succeeds without a change, and counts as one of attributes.
  */
 #include "guest/relay_ticket.h"
 
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <linux/mount.h>
 #include <linux/openat2.h>
 #include <linux/stat.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
+#include <sys/xattr.h>
 #include <unistd.h>
 
 #include "base/own.h"
+#include "base/text.h"
+#include "guest/overlay.h"
 #include "guest/relay_internal.h"
 
 /* A folder and a name in it. */
@@ -138,6 +147,43 @@ static void act(const struct ticket_record *ticket, const struct place *at,
 	}
 }
 
+/* The guest has its own version, or a mark that it has none. */
+static bool is_covered(unsigned number, const char *path)
+{
+	char upper[OVERLAY_PATH_MAX];
+	AUTO_CLOSE int root = -1;
+	struct open_how how = {
+		.flags = O_PATH | O_NOFOLLOW | O_CLOEXEC,
+		.resolve = RESOLVE_BENEATH | RESOLVE_NO_SYMLINKS,
+	};
+	int fd;
+
+	overlay_upper(number, upper);
+	root = open(upper, O_PATH | O_DIRECTORY | O_CLOEXEC);
+	fd = (int)syscall(SYS_openat2, root, path, &how, sizeof(how));
+	if (fd >= 0)
+		close(fd);
+	return fd >= 0;
+}
+
+static void tell_overlay(const struct relay_share *share, unsigned number,
+			 struct ticket_record *ticket)
+{
+	AUTO_CLOSE int root = -1, folder = -1;
+	char path[64 + NAME_MAX];
+	struct place at = { -1, NULL };
+
+	if (ticket->kind != TICKET_ATTRIB || is_covered(number, ticket->path))
+		return;
+	root = open_root(share);
+	if (root < 0 || open_place(root, ticket->path, &at) < 0)
+		return;
+	folder = at.folder;
+	if (text_format(path, sizeof(path), "/proc/self/fd/%d/%s", folder,
+			at.name) == 0)
+		(void)lremovexattr(path, "system.posix_acl_default");
+}
+
 static void do_again(const struct relay_share *share,
 		     struct ticket_record *ticket)
 {
@@ -161,7 +207,10 @@ void relay_ticket(const struct relay *relay, unsigned share,
 
 	if (ticket_record_decode(bytes, len, &ticket) < 0)
 		return;
-	do_again(&relay->shares[share], &ticket);
+	if (relay->shares[share].flags & RECORD_SHARE_OVERLAY)
+		tell_overlay(&relay->shares[share], share, &ticket);
+	else
+		do_again(&relay->shares[share], &ticket);
 	if (write(relay->ticket_fds[1], &ticket.number, sizeof(ticket.number)) <
 	    0)
 		return; /* the server's patience ends it */

@@ -219,3 +219,48 @@ def test_names_that_were_told_as_absent_appear(mount):
     os.rename(f"{mount.inside}/d6/.probe", f"{mount.inside}/d8/.probe")
     time.sleep(0.1)
     assert [i for i in range(9) if os.path.exists(f"{mount.inside}/d{i}/.probe")] == [7, 8]
+
+
+@pytest.fixture
+def over(boot, request):  # noqa: F811
+    machine = boot(overlay=True)
+    assert machine.wait_ready() == ""
+    machine.inside = machine.path("")[:-1]
+    machine.upper = machine.root + "/var/lib/bawn/overlay/0/upper"
+    return machine
+
+
+def test_over_an_overlay_files_that_change_raise_an_event_and_are_not_copied(over):
+    host, inside = over.host, over.inside
+    for name in ("f", "saved", "mine"):
+        put(f"{host}/{name}", "old")
+    os.mkdir(f"{host}/d")
+    put(f"{host}/d/deep", "old")
+    put(f"{inside}/mine", "the guest's")
+    watcher, deep = Inotify(inside), Inotify(f"{inside}/d")
+    alone = Inotify(f"{inside}/f")  # who watches the file itself
+    put(f"{host}/f", "edited", "a")
+    watcher.wait(("ATTRIB", "f"))
+    alone.wait(("ATTRIB", ""))
+    with open(f"{inside}/f", encoding="ascii") as file:
+        assert file.read() == "oldedited"
+    put(f"{host}/d/deep", "new")
+    deep.wait(("ATTRIB", "deep"))
+    # as editors save, and what is new
+    put(f"{host}/.saved~", "saved anew")
+    os.rename(f"{host}/.saved~", f"{host}/saved")
+    watcher.wait(("ATTRIB", "saved"))
+    assert os.path.getsize(f"{inside}/saved") == 10
+    put(f"{host}/made", "x")
+    watcher.wait(("ATTRIB", "made"))
+    os.chmod(f"{host}/made", 0o600)
+    watcher.wait(("ATTRIB", "made"))
+    # of what the guest has its own version of it hears nothing
+    watcher.quiet()
+    put(f"{host}/mine", "the host's")
+    put(f"{host}/last", "x")
+    found = watcher.wait(("ATTRIB", "last"))
+    assert {name for _, name in found} == {"last"}
+    assert os.listdir(over.upper) == ["mine"]
+    for each in (watcher, deep, alone):
+        each.close()

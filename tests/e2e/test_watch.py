@@ -109,6 +109,49 @@ def test_a_change_on_the_host_is_an_event_in_the_guest(session, watched, lines):
     within(lambda: os.rmdir(f"{top}/folder"), "1 DELETE folder")
 
 
+@pytest.fixture
+def over(session, tmp_path):
+    """A sandbox in overlay mode, and a probe of one of its folders."""
+    shutil.copy(PROBE, tmp_path / "probe")
+    (tmp_path / "in").mkdir()
+    put(tmp_path / "in/file", "one\n")
+    put(tmp_path / "in/saved", "old\n")
+    name = "t-watch-over"
+    session("create", "--name", name, "-t", "tiny", "-m", "256M", "--cpus", "1",
+            "--workspace-mode", "overlay", "shell", str(tmp_path), timeout=120)
+    seen = Lines(session.popen("exec", name, f"{tmp_path}/probe", f"{tmp_path}/in",
+                               f"{tmp_path}/in/file"))
+    yield name, f"{tmp_path}/in", seen
+    seen.close()
+    session.raw("rm", "-f", name)
+
+
+def test_in_overlay_mode_an_edit_on_the_host_is_an_event_and_no_copy(session, over):
+    name, top, seen = over
+    seen.wait("ready")
+
+    def within(change, *wanted):
+        seen.take()
+        begin = time.monotonic()
+        change()
+        seen.wait(*wanted, since=begin, limit=SECONDS)
+
+    def save():
+        put(f"{top}/.saved.tmp", "fresh\n")
+        os.rename(f"{top}/.saved.tmp", f"{top}/saved")
+
+    within(lambda: put(f"{top}/file", "two\n", "a"), "1 ATTRIB file", "2 ATTRIB -")
+    assert session.sh(name, f"cat {top}/file") == "one\ntwo"
+    within(lambda: put(f"{top}/new", "x"), "1 ATTRIB new")
+    within(save, "1 ATTRIB saved")
+    assert session.sh(name, f"cat {top}/new {top}/saved") == "xfresh"
+    # and once more: nothing was copied that would hide it
+    within(lambda: put(f"{top}/file", "three\n", "a"), "1 ATTRIB file", "2 ATTRIB -")
+    os.unlink(f"{top}/new")
+    assert session.sh(name, f"cat {top}/file; ls {top}") == "one\ntwo\nthree\nfile\nsaved"
+    assert session("diff", name).out == ""
+
+
 def test_what_the_host_has_just_built_can_be_executed(session, watched):
     """Text file busy is for those who write it themselves."""
     name, folder = watched

@@ -50,7 +50,7 @@ def modules(folder):
 
 
 @pytest.fixture(scope="module")
-def box(session, tmp_path_factory):
+def project(tmp_path_factory):
     if not shutil.which("npm"):
         pytest.skip("no npm here")
     folder = str(tmp_path_factory.mktemp("watchers"))
@@ -61,9 +61,15 @@ def box(session, tmp_path_factory):
     put(f"{folder}/webpack.config.js", WEBPACK)
     put(f"{folder}/word.js", "module.exports = 'old'\n")
     put(f"{folder}/word.test.js", JEST)
-    name = "t-watchers"
-    session("create", "--name", name, "-m", "2G", "shell", folder, timeout=240)
-    yield name, folder
+    return folder
+
+
+@pytest.fixture(scope="module", params=["direct", "overlay"])
+def box(session, project, request):
+    name = f"t-watchers-{request.param}"
+    session("create", "--name", name, "-m", "2G", "--workspace-mode", request.param, "shell",
+            project, timeout=240)
+    yield name, project, request.param
     session.raw("rm", "-f", name)
 
 
@@ -106,7 +112,8 @@ def test_inotifywait(box, lines):
     seen.take()
     # It says nothing when it has begun: the first edit is repeated until it is seen.
     wait(lambda: put(f"{folder}/first", "x") or seen.lines, 30, "the first event")
-    seen_after(seen, "CLOSE_WRITE,CLOSE noted", lambda: put(f"{folder}/noted", "x"))
+    event = "CLOSE_WRITE,CLOSE" if box[2] == "direct" else "ATTRIB"
+    seen_after(seen, f"{event} noted", lambda: put(f"{folder}/noted", box[2]))
 
 
 @pytest.mark.seconds(400)
@@ -118,7 +125,7 @@ def test_watchman(box, session, lines):
     order = json.dumps(["subscribe", f"{folder}/src", "all", {"fields": ["name"]}])
     seen = lines(f"{man} watch src && echo '{order}' | {man} -p --server-encoding=json -j 2>&1")
     printed(seen, "one.c")
-    seen_after(seen, "two.c", lambda: put(f"{folder}/src/two.c", "2"))
+    seen_after(seen, "two.c", lambda: put(f"{folder}/src/two.c", box[2]))
 
 
 @pytest.mark.seconds(400)
@@ -130,25 +137,30 @@ def test_vite_tells_the_browser(box, lines):
     put(f"{folder}/hot.cjs", HOT)
     page = lines("curl -s localhost:5173/ localhost:5173/main.js && exec node hot.cjs 2>&1")
     printed(page, "connected")
-    seen_after(page, "full-reload", lambda: put(f"{folder}/main.js", "console.log('new')\n"))
+    seen_after(page, "full-reload", lambda: put(f"{folder}/main.js", f"console.log('new in {box[2]}')\n"))
 
 
 @pytest.mark.seconds(400)
-def test_webpack_builds_again(box, lines):
-    folder = box[1]
+def test_webpack_builds_again(box, session, lines):
+    name, folder, mode = box
     seen = lines("exec node_modules/.bin/webpack --watch 2>&1")
     printed(seen, "compiled")
-    put(f"{folder}/main.js", "console.log('fresh')\n")
+    put(f"{folder}/main.js", f"console.log('fresh in {mode}')\n")
     # The event takes a second at most, webpack under emulation takes its time.
-    wait(lambda: "fresh" in open(f"{folder}/dist/main.js", encoding="utf-8").read(), 30,
-         "the new bundle on the host")
+    if mode == "direct":
+        wait(lambda: "fresh" in open(f"{folder}/dist/main.js", encoding="utf-8").read(), 30,
+             "the new bundle on the host")
+    else:
+        wait(lambda: session.raw("exec", name, "grep", "-q", f"fresh in {mode}",
+                                 f"{folder}/dist/main.js").code == 0, 30, "the new bundle")
 
 
 @pytest.mark.seconds(400)
 def test_jest_runs_again(box, lines):
     folder = box[1]
+    put(f"{folder}/word.js", "module.exports = 'old'\n")
     seen = lines("script -qec 'node_modules/.bin/jest --watchAll' /dev/null")
     printed(seen, "1 passed")
     seen.take()
-    put(f"{folder}/word.js", "module.exports = 'new'\n")
+    put(f"{folder}/word.js", f"module.exports = 'new in {box[2]}'\n")
     printed(seen, "1 failed", 60)
