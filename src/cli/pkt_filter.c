@@ -9,6 +9,9 @@
 #define BAND_DATA 1
 #define BAND_ERROR 3
 
+/* With the NUL at which a message of git's that quotes the line would end. */
+static const uint8_t pack_start[PKT_PACK_START_BYTES] = "\001PACK\0\0";
+
 static int hex_value(uint8_t byte)
 {
 	if (byte >= '0' && byte <= '9')
@@ -26,6 +29,7 @@ static int take_digit(struct pkt_filter *filter, uint8_t byte)
 
 	if (value < 0)
 		return -1;
+	filter->text_bytes++;
 	filter->length = filter->length << 4 | (unsigned)value;
 	if (++filter->digits < HEADER_BYTES)
 		return 0;
@@ -35,7 +39,10 @@ static int take_digit(struct pkt_filter *filter, uint8_t byte)
 	filter->left = filter->length > HEADER_BYTES
 			       ? filter->length - HEADER_BYTES
 			       : 0;
-	filter->first = true;
+	if (filter->length < HEADER_BYTES)
+		filter->pack = false;
+	filter->at = 0;
+	filter->data = false;
 	filter->digits = filter->length = 0;
 	return 0;
 }
@@ -60,21 +67,40 @@ void pkt_filter_text(uint8_t *before, uint8_t *bytes, size_t len)
 	}
 }
 
+/*
+ * Whether the line is objects is known by its first bytes, or by those of an
+ * earlier one; until then they are what a pack starts with, and stay as they
+ * are. One that turns out to be text has none but the band's number and NUL.
+ */
+static void take_byte(struct pkt_filter *filter, uint8_t *byte)
+{
+	unsigned at = filter->at++;
+
+	if (at == 0) {
+		filter->data = filter->pack && *byte == BAND_DATA;
+		filter->start = true;
+		filter->before = 0;
+	}
+	if (filter->data)
+		return;
+	filter->start &= at < PKT_PACK_START_BYTES && *byte == pack_start[at];
+	if (filter->start && at + 1 == PKT_PACK_START_BYTES)
+		filter->data = filter->pack = true;
+	/* the number of a band is no text */
+	if (at || *byte < BAND_DATA || *byte > BAND_ERROR)
+		pkt_filter_text(&filter->before, byte, 1);
+}
+
 /* As much of the line as is here; how many bytes that was. */
 static size_t take_line(struct pkt_filter *filter, uint8_t *bytes, size_t len)
 {
 	size_t part = len < filter->left ? len : filter->left;
-	size_t skip = 0;
+	size_t i = 0;
 
-	if (filter->first) {
-		filter->data = bytes[0] == BAND_DATA;
-		filter->before = 0;
-		/* the number of a band is no text */
-		skip = bytes[0] >= BAND_DATA && bytes[0] <= BAND_ERROR;
-		filter->first = false;
-	}
-	if (!filter->data)
-		pkt_filter_text(&filter->before, bytes + skip, part - skip);
+	while (i < part && !(filter->data && filter->at))
+		take_byte(filter, &bytes[i++]);
+	filter->text_bytes += i;
+	filter->data_bytes += part - i;
 	filter->left -= (unsigned)part;
 	return part;
 }

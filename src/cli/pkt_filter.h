@@ -3,9 +3,11 @@
  * pkt_filter.h - what a guest's git-upload-pack says to the host's git
  *
  * git shows the words of the other side on the user's terminal as they come. In
- * the stream of pkt-lines only those of band 1 (objects) are data; control
- * characters in all others are replaced, byte by byte. Pure; any cutting of the
- * stream into pieces gives the same bytes.
+ * the stream of pkt-lines only the objects are data: lines of band 1 from one
+ * that a pack starts with, to the next mark. Control characters in all others
+ * are replaced, byte by byte, those of band 1 too: git quotes a line that it
+ * did not expect. Pure; any cutting of the stream into pieces gives the same
+ * bytes.
  */
 #pragma once
 
@@ -13,13 +15,19 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#define PKT_PACK_START_BYTES 8 /* the number of the band, PACK, zeros */
+
 struct pkt_filter {
 	unsigned digits; /* of the length, seen so far */
 	unsigned length;
 	unsigned left; /* bytes of this line that are still to come */
-	bool first;    /* the next byte is the line's first */
-	bool data;
-	uint8_t before; /* the byte before, of text */
+	unsigned at;   /* which byte of the line is next; not counted in data */
+	bool pack;     /* a pack has begun */
+	bool start;    /* so far the line is as a pack starts */
+	bool data;     /* the rest of the line is objects */
+	uint8_t before;      /* the byte before, of text */
+	uint64_t text_bytes; /* how much there was, for the caller's bounds */
+	uint64_t data_bytes;
 };
 
 /* In place; -1 when these are not pkt-lines. Starts zeroed. */

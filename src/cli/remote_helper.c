@@ -5,14 +5,17 @@
  * git starts it for remotes "bawn::NAME" and speaks lines with it (gitremote-
  * helpers(7)). It offers one thing: a connection to git-upload-pack, which runs
  * in the guest as a session, so that nothing listens anywhere. What comes back
- * passes a filter.
+ * passes a filter and has an end: git would write objects until the disk is
+ * full, and keep names until memory is.
  */
 #include "cli/remote_helper.h"
 
 #include <errno.h>
 #include <jansson.h>
 #include <signal.h>
+#include <stdint.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/prctl.h>
 #include <unistd.h>
@@ -33,12 +36,17 @@
 #define PROGRAM "git-remote-bawn"
 #define LINE_BYTES 256
 #define FAILED 128 /* as git's own programs */
+#define MOST_VARIABLE "BAWN_FETCH_MAX"
+#define MOST_BYTES (4ull << 30)
+#define WORDS_BYTES (64ull << 20) /* half a million branches */
 
 AUTO_DEFINE(json, json_t *, json_decref)
 
 struct words {
 	struct pkt_filter lines;
-	uint8_t before; /* of stderr */
+	uint8_t before;      /* of stderr */
+	uint64_t said_bytes; /* on stderr */
+	uint64_t most_bytes; /* of objects */
 };
 
 bool remote_helper_called(const char *program)
@@ -81,12 +89,36 @@ static long take(void *ctx, bool is_error, uint8_t *bytes, size_t len,
 {
 	struct words *words = ctx;
 
-	if (is_error)
+	if (is_error) {
 		pkt_filter_text(&words->before, bytes, len);
-	else if (pkt_filter(&words->lines, bytes, len) < 0)
+		words->said_bytes += len;
+	} else if (pkt_filter(&words->lines, bytes, len) < 0) {
 		return error_set(err, 0,
 				 "what the sandbox says is not git's protocol");
+	}
+	if (words->lines.data_bytes > words->most_bytes)
+		return error_set(err, 0,
+				 "the sandbox sent more than %llu bytes of "
+				 "objects (" MOST_VARIABLE
+				 "=SIZE lets more in)",
+				 (unsigned long long)words->most_bytes);
+	if (words->lines.text_bytes > WORDS_BYTES ||
+	    words->said_bytes > WORDS_BYTES)
+		return error_set(err, 0, "the sandbox says too much");
 	return (long)len;
+}
+
+/* How many bytes of objects one fetch may bring. */
+static int most_of(const struct sandbox_record *record, uint64_t *bytes,
+		   struct error *err)
+{
+	const char *text = getenv(MOST_VARIABLE);
+
+	*bytes = record->quota_bytes ? record->quota_bytes : MOST_BYTES;
+	if (text && text_to_size(text, bytes) < 0)
+		return error_set(err, 0, MOST_VARIABLE " is not a size: %s",
+				 text);
+	return 0;
 }
 
 /* The version that both ends speak is git's choice; nothing else passes. */
@@ -117,7 +149,8 @@ static int connect_to(struct sandbox *sandbox, const char *module,
 				     .filter = &filter };
 	AUTO_START struct start start = START_INIT;
 
-	if (start_sandbox(sandbox, NULL, START_WAIT, &start, err) < 0)
+	if (most_of(&sandbox->record, &words.most_bytes, err) < 0 ||
+	    start_sandbox(sandbox, NULL, START_WAIT, &start, err) < 0)
 		return -1;
 	progress_view_clear();
 	if (answer("\n", err) < 0)

@@ -145,7 +145,12 @@ def hostile(bawn, name, repository):
     done = repository.git("fetch", "sandbox-" + name, check=False)
     assert done.returncode != 0 and "ERR" not in done.stdout
     assert "no?[31m?[2J here" in done.stderr and "\033" not in done.stderr
+    # objects are told by what a pack starts with: git quotes a line of another kind
+    replace(r"printf '000b\001a\302\233zz\n'; exec cat > /dev/null")
+    done = repository.git("fetch", "sandbox-" + name, check=False)
+    assert done.returncode != 0 and "zz" in done.stderr and "\x9b" not in done.stderr
     plant_names(bawn, name, repository)
+    send_without_end(repository, name, replace)
     replace("exec sleep 1000")
     with subprocess.Popen(["git", "fetch", "sandbox-" + name], cwd=repository.path,
                           env=repository.environ, stdin=subprocess.DEVNULL,
@@ -155,6 +160,45 @@ def hostile(bawn, name, repository):
         os.killpg(fetch.pid, signal.SIGINT)
         fetch.wait(timeout=10)
     wait(lambda: not bawn.running(name, "sleep 1000"), 30, "its session ends")
+
+
+ENDLESS = r"""
+import struct, sys
+
+def say(line):
+    sys.stdout.buffer.write(b"%%04x" %% (len(line) + 4) + line)
+
+words = %r
+while words:
+    say(b"1" * 40 + b" refs/heads/" + b"x" * 60000 + b"\n")
+say(b"1" * 40 + b" refs/heads/x\0side-band-64k agent=x\n")
+sys.stdout.buffer.write(b"0000")
+sys.stdout.flush()
+sys.stdin.buffer.read(1)
+say(b"NAK\n")
+# many objects, of which the first is a blob of 32 TiB in blocks that are not compressed
+say(b"\1PACK\0\0\0\2\0\1\0\0" + b"\xb0" + b"\x80" * 5 + b"\x40" + b"\x78\x01")
+while True:
+    say(b"\1\0" + struct.pack("<HH", 65000, 65000 ^ 0xffff) + b"x" * 65000)
+"""
+
+
+def send_without_end(repository, name, replace):
+    """Objects for the host's disk, names for git's memory."""
+    server = "exec python3 -c '" + ENDLESS + "'"
+    replace(server % False)
+    limited = {**repository.environ, "BAWN_FETCH_MAX": "3M"}
+    done = Repository(repository.path, limited).git("fetch", "sandbox-" + name, check=False)
+    assert done.returncode != 0 and "more than 3145728 bytes of objects" in done.stderr, done
+    sizes = [os.path.getsize(f"{folder}/{one}") for folder, _, names in
+             os.walk(f"{repository.path}/.git") for one in names]
+    assert 1 << 20 < sum(sizes) < 4 << 20
+    limited["BAWN_FETCH_MAX"] = "much"
+    done = Repository(repository.path, limited).git("fetch", "sandbox-" + name, check=False)
+    assert done.returncode != 0 and "BAWN_FETCH_MAX is not a size: much" in done.stderr
+    replace(server % True)
+    done = repository.git("fetch", "sandbox-" + name, check=False)
+    assert done.returncode != 0 and "says too much" in done.stderr, done
 
 
 def plant_names(bawn, name, repository):
