@@ -20,6 +20,7 @@
 #include "cli/git_trusts.h"
 #include "cli/held_links.h"
 #include "cli/hidden.h"
+#include "cli/hidden_links.h"
 #include "cli/share_parse.h"
 #include "cli/store.h"
 #include "state/guard_file.h"
@@ -178,16 +179,18 @@ static json_t *wrap(const struct sandbox_record *record, json_t *shares,
 		    struct error *err)
 {
 	/* both are for direct mode: else nothing is written to the host */
-	json_t *guard = guard_json(record, err);
+	json_t *guard = guard_json(record, err), *absent, *unseen;
 
 	if (!guard) {
 		json_decref(shares);
 		return NULL;
 	}
-	return json_pack("{s:o, s:o, s:i, s:i, s:o, s:b}", "shares", shares,
-			 "absent", absent_json(&record->shares), "guest_uid",
-			 AGENT_UID, "guest_gid", AGENT_GID, "guard", guard,
-			 "undo", !json_is_null(guard));
+	absent = absent_json(&record->shares);
+	unseen = hidden_links_of(shares, absent);
+	return json_pack("{s:o, s:o, s:o, s:i, s:i, s:o, s:b}", "shares",
+			 shares, "absent", absent, "unseen", unseen,
+			 "guest_uid", AGENT_UID, "guest_gid", AGENT_GID,
+			 "guard", guard, "undo", !json_is_null(guard));
 }
 
 static json_t *make_shares(const struct sandbox_record *record,

@@ -271,7 +271,7 @@ static int read_rest(json_t *root, struct config *config, struct server *server,
 static int apply(json_t *root, struct config *config, struct server *server,
 		 struct error *err)
 {
-	json_t *shares, *absent, *guard, *rest[7];
+	json_t *shares, *absent, *guard, *rest[7], *unseen = NULL;
 	json_int_t uid, gid;
 	json_error_t why;
 	int undo;
@@ -279,18 +279,19 @@ static int apply(json_t *root, struct config *config, struct server *server,
 	if (json_unpack_ex(
 		    root, &why, JSON_STRICT,
 		    "{s:o, s:o, s:I, s:I, s:o, s:b, s:o, s:o, s:o, s:o, s:o, "
-		    "s?o, s?o}",
+		    "s?o, s?o, s?o}",
 		    "shares", &shares, "absent", &absent, "guest_uid", &uid,
 		    "guest_gid", &gid, "guard", &guard, "undo", &undo, "marker",
 		    &rest[0], "next_marker", &rest[1], "memory", &rest[2],
 		    "control", &rest[3], "state", &rest[4], "to_guest",
-		    &rest[5], "from_guest", &rest[6]) < 0)
+		    &rest[5], "from_guest", &rest[6], "unseen", &unseen) < 0)
 		return error_set(err, 0, "%s", why.text);
 	server->undo.wanted = undo;
 	server->guest.uid = (uint32_t)uid;
 	server->guest.gid = (uint32_t)gid;
 	if (read_rest(root, config, server, err) < 0 ||
-	    read_guard(server, guard, err) < 0)
+	    read_guard(server, guard, err) < 0 ||
+	    unseen_read(&server->unseen, unseen, err) < 0)
 		return -1;
 	return read_lists(server, shares, absent, err);
 }

@@ -9,6 +9,8 @@
  *              overlay: the guest writes over it, on its own disk; gone: not
  *              shared any more, the number stays taken
  *   "absent": [paths of folders that no share shows]
+ *   "unseen": [[major, minor, inode, made_ns]] may be there: hidden files
+ *             that may have other names (unseen.h)
  *   "guest_uid", "guest_gid": who the host's owner is inside
  *   "guard": {"held": [patterns], "shown": [patterns]} of guard.h, or null;
  *            "frozen": [[major, minor, inode]] may be there: files of the host

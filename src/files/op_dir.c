@@ -67,7 +67,7 @@ static bool maybe_absent(struct op *op, const struct host_entry *entry)
 		if (op->server->absent[i].ino == entry->ino)
 			return true;
 	}
-	return false;
+	return unseen_maybe(&op->server->unseen, entry->ino);
 }
 
 static struct reply_dirent shown(struct op *op, const struct host_entry *entry)

@@ -154,7 +154,7 @@ static int check_arriving(struct op *op, struct node *folder, const char *name)
 		return -ENOTDIR;
 	if (folder->flags & NODE_READ_ONLY)
 		return -EROFS;
-	hidden = policy_hides(op->server, folder, name, 0);
+	hidden = policy_hides_name(op->server, folder, name, 0);
 	return hidden > 0 ? -EACCES : hidden;
 }
 

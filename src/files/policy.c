@@ -10,6 +10,7 @@
 #include "files/policy.h"
 
 #include <errno.h>
+#include <fcntl.h>
 
 #include "base/log.h"
 #include "files/held.h"
@@ -38,6 +39,22 @@ int policy_hides(struct server *server, struct node *folder, const char *name,
 	return hides_type(server, server->path, type, list);
 }
 
+int policy_hides_name(struct server *server, struct node *folder,
+		      const char *name, mode_t type)
+{
+	int hidden = policy_hides(server, folder, name, type), fd;
+	struct statx st;
+
+	if (hidden || !server->unseen.count)
+		return hidden;
+	fd = node_fds_folder(&server->fds, folder);
+	if (fd < 0)
+		return fd;
+	return statx(fd, name, AT_SYMLINK_NOFOLLOW | AT_NO_AUTOMOUNT,
+		     SHARE_STATX, &st) == 0 &&
+	       unseen_has(&server->unseen, &st);
+}
+
 int policy_may_move(struct server *server, struct node *folder,
 		    const char *name)
 {
@@ -62,7 +79,7 @@ bool policy_is_absent(const struct server *server, const struct statx *st)
 		if (same_inode(&server->absent[i], st))
 			return true;
 	}
-	return false;
+	return unseen_has(&server->unseen, st);
 }
 
 bool policy_is_read_only(const struct server *server, const struct statx *st)
@@ -79,8 +96,8 @@ bool policy_is_read_only(const struct server *server, const struct statx *st)
 
 static int check_name(struct server *server, const struct policy_change *change)
 {
-	int hidden =
-		policy_hides(server, change->node, change->name, change->type);
+	int hidden = policy_hides_name(server, change->node, change->name,
+				       change->type);
 
 	if (hidden < 0)
 		return hidden;

@@ -33,7 +33,10 @@ int policy_change(struct server *server, const struct policy_change *change);
 /* Absent in the guest by pattern. -ESTALE, 0 or 1. */
 int policy_hides(struct server *server, struct node *folder, const char *name,
 		 mode_t type);
-/* Absent in the guest because it is bawn's own. */
+/* The same, also for another name of a hidden file. A negative errno, 0, 1. */
+int policy_hides_name(struct server *server, struct node *folder,
+		      const char *name, mode_t type);
+/* Absent in the guest because it is bawn's own, or hidden by another name. */
 bool policy_is_absent(const struct server *server, const struct statx *st);
 /*
  * The host has another name for it that is held: what is written here is run

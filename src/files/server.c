@@ -270,6 +270,7 @@ void server_release(struct server *server)
 	node_table_free(server->nodes);
 	guard_list_release(&server->guard);
 	shown_release(&server->shown);
+	unseen_release(&server->unseen);
 	for (unsigned i = 0; i < server->share_count; i++) {
 		free(server->shares[i].path);
 		free(server->shares[i].guest_path);

@@ -22,6 +22,7 @@
 #include "files/share.h"
 #include "files/shown.h"
 #include "files/undo.h"
+#include "files/unseen.h"
 #include "files/walk.h"
 #include "files/watch.h"
 #include "files/worker.h"
@@ -50,6 +51,7 @@ struct server {
 	struct share_guest guest;
 	struct node_key absent[SERVER_ABSENT_MAX]; /* bawn's own folders */
 	size_t absent_count;
+	struct unseen unseen;
 	/* Files of the host that have a held name and others: guard.h */
 	struct node_key frozen[SERVER_FROZEN_MAX];
 	size_t frozen_count;

@@ -10,6 +10,7 @@ import random
 import shutil
 import stat
 import struct
+import subprocess
 import threading
 import time
 
@@ -493,6 +494,48 @@ def test_hidden_paths_do_not_exist(place):
     assert files.call("RMDIR", ROOT, b"secrets\0")[0] == errno.ENOTEMPTY
     files.rename("page", "page2", public, public)
     files.rename("public", "shown")
+    place.check()
+
+
+def row_of(path):
+    """A file for the list of hidden ones, as statx() tells it: with when it was made."""
+    st = os.stat(path)
+    made = subprocess.run(["stat", "-c", "%.9W", path], check=True, capture_output=True,
+                          text=True).stdout.strip().lstrip("-?")
+    seconds, _, rest = made.partition(".")
+    return [os.major(st.st_dev), os.minor(st.st_dev), st.st_ino,
+            int(seconds or 0) * 10 ** 9 + int(rest or 0)]
+
+
+def test_a_hidden_file_is_absent_under_every_name(place):
+    place.folder("sub")
+    place.put(".env", "hidden")
+    place.put("sub/.env", "hidden")
+    os.link(place.host(".env"), place.host("copy"))
+    os.link(place.host(".env"), place.host("sub/copy"))
+    place.put("other", "seen")
+    os.link(place.host("other"), place.host("another"))
+    rows = [row_of(place.host(name)) for name in (".env", "sub/.env")]
+    # a number that was given again is another file
+    rows.append([*row_of(place.host("other"))[:3], 1])
+    files = place.serve(hide=[".env"], unseen=rows)
+    sub = files.walk("sub")
+    for plus in (False, True):
+        assert set(files.readdir(ROOT, plus=plus)) == {".", "..", "sub", "other", "another"}
+        assert set(files.readdir(sub, plus=plus)) == {".", ".."}
+    for folder in (ROOT, sub):
+        error, reply = files.call("LOOKUP", folder, b"copy\0")
+        assert error == errno.ENOENT or Entry(reply).node == 0
+        for op, body in name_requests(b"copy"):
+            if op != "LOOKUP":
+                assert files.call(op, folder, body)[0] in (errno.ENOENT, errno.EACCES), op
+    assert files.call("RENAME", ROOT, struct.pack("<Q", sub) + b"other\0copy\0")[0] == errno.EACCES
+    assert place.get("copy") == b"hidden" and place.get("sub/copy") == b"hidden"
+    # one that gets another name later
+    os.link(place.host("sub/.env"), place.host("later"))
+    error, reply = files.call("LOOKUP", ROOT, b"later\0")
+    assert error == errno.ENOENT or Entry(reply).node == 0
+    assert files.read(files.lookup("another").node) == b"seen"
     place.check()
 
 

@@ -54,7 +54,12 @@ def place(session, tmp_path_factory):
         json.dumps({"permissions": {"deny": ["Read(./elsewhere)"]}}))
     for hidden in (".env", "secret/x", "a.pem", "b.key", "deep/1/2/private", "elsewhere"):
         put(f"{p.project}/{hidden}", "hidden")
+    # other names of a hidden file; those of one that lies in another share are not hidden
+    os.makedirs(p.other)
+    for other in (f"{p.project}/seen-env", f"{p.other}/env"):
+        os.link(f"{p.project}/.env", other)
     put(f"{p.project}/vendor/lib", "theirs\n")
+    os.link(f"{p.project}/vendor/lib", f"{p.project}/vendor/lib2")
     put(f"{p.other}/file", "other\n")
     put(f"{p.other}/user", "hidden\n")
     put(p.single, "single\n")
@@ -100,7 +105,8 @@ def test_read_only_is_the_hosts_word(place):
     bawn, name = place.bawn, place.name
     vendor = f"'{place.project}/vendor'"
     # the guest's own /root, on the way, is open to agent
-    assert bawn.exec(name, "cat", "/root/other/file", "vendor/lib").out == "other\ntheirs\n"
+    assert bawn.exec(name, "cat", "/root/other/file", "vendor/lib", "vendor/lib2").out == \
+        "other\ntheirs\ntheirs\n"
     for folder in ("/root/other", vendor):
         refused(bawn, name, f"touch {folder}/new")
         bawn.raw("exec", "-u", "root", name, "sh", "-c",
@@ -112,9 +118,9 @@ def test_read_only_is_the_hosts_word(place):
     refused(bawn, name, f"touch {vendor}/new")
     refused(bawn, name, f"echo x > {vendor}/lib")
     refused(bawn, name, f"mv {vendor} '{place.project}/moved'")
-    assert os.listdir(f"{place.project}/vendor") == ["lib"]
+    assert sorted(os.listdir(f"{place.project}/vendor")) == ["lib", "lib2"]
     assert read(f"{place.project}/vendor/lib") == "theirs\n"
-    assert os.listdir(place.other) in (["file", "user"], ["user", "file"])
+    assert sorted(os.listdir(place.other)) == ["env", "file", "user"]
 
 
 def test_hidden_paths_are_absent(place):
@@ -123,7 +129,7 @@ def test_hidden_paths_are_absent(place):
     for hidden in (".env", "secret", "a.pem", "b.key", "private", "elsewhere"):
         assert f"/{hidden}\n" not in listed
     for path in (".env", "secret/x", "a.pem", "b.key", "deep/1/2/private", "elsewhere",
-                 "/root/other/user"):
+                 "/root/other/user", "seen-env", "/root/other/env"):
         refused(bawn, name, f"cat {path}")
         refused(bawn, name, f"echo x > {path}")
     assert read(f"{place.project}/.env") == "hidden"
