@@ -159,7 +159,9 @@ int entry_give(struct op *op, struct node *folder, const char *name,
 	*out = (struct fuse_entry_out){
 		.nodeid = node_table_id(op->server->nodes, node),
 		.generation = node->generation,
-		.entry_valid = folder->watch >= 0 && !node->key.shadow
+		.entry_valid = folder->watch >= 0 && !node->key.shadow &&
+					       !watch_leads_to_share(
+						       op->server, folder, name)
 				       ? ENTRY_WATCHED_S
 				       : ENTRY_UNWATCHED_S,
 		.attr_valid = attr.attr_valid,

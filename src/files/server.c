@@ -192,6 +192,16 @@ void server_wrote(struct server *server)
 		timer_start(server->loop, &server->sweep, SWEEP_MS);
 }
 
+static void find_inner_shares(struct server *server)
+{
+	for (unsigned i = 0; i < server->share_count; i++) {
+		for (unsigned k = 0; k < server->share_count; k++)
+			server->shares[i].holds_others |=
+				i != k && share_way(&server->shares[i],
+						    &server->shares[k]);
+	}
+}
+
 static int init_roots(struct server *server, struct error *err)
 {
 	for (unsigned i = 0; i < server->share_count; i++) {
@@ -235,6 +245,7 @@ int server_init(struct server *server, struct loop *loop, int port_fd,
 	server->fds.ctx = server;
 	if (init_roots(server, err) < 0)
 		return -1;
+	find_inner_shares(server);
 	announce_init(server);
 	port_init(&server->port, port_fd);
 	server->port.on_record = on_record;

@@ -4,6 +4,7 @@
  */
 #include "files/share.h"
 
+#include <string.h>
 #include <sys/sysmacros.h>
 
 uint64_t share_dev(const struct statx *st)
@@ -66,6 +67,21 @@ void share_attr(const struct share *share, const struct share_guest *guest,
 					  st->stx_rdev_minor),
 		.blksize = st->stx_blksize,
 	};
+}
+
+const char *share_way(const struct share *outer, const struct share *inner)
+{
+	size_t len = strlen(outer->guest_path);
+
+	if (outer->gone || inner->gone)
+		return NULL;
+	/* the root alone ends with a slash */
+	if (len && outer->guest_path[len - 1] == '/')
+		len--;
+	if (strncmp(inner->guest_path, outer->guest_path, len) != 0 ||
+	    inner->guest_path[len] != '/' || !inner->guest_path[len + 1])
+		return NULL;
+	return inner->guest_path + len + 1;
 }
 
 mode_t share_new_mode(uint32_t guest_mode, mode_t type, mode_t old)

@@ -27,6 +27,7 @@ struct share {
 	bool gone;                     /* not shared any more; no root_fd */
 	uint32_t flags;                /* as WELCOME says: record.h */
 	bool initialised;              /* INIT was answered */
+	bool holds_others;             /* some are mounted within it */
 	uint32_t owner_uid, owner_gid; /* of the root: `agent` inside */
 	uint64_t root_dev;
 	uint64_t quota_bytes, quota_inodes; /* 0: no limit */
@@ -51,5 +52,7 @@ void share_attr(const struct share *share, const struct share_guest *guest,
 		const struct statx *st, struct fuse_attr *attr);
 /* What a host folder entry is called inside, by its number alone. */
 uint64_t share_ino(const struct share *share, uint64_t dev, uint64_t ino);
+/* Where inner is mounted within outer, seen from there; NULL: it is not. */
+const char *share_way(const struct share *outer, const struct share *inner);
 /* Of the bits that a guest asked for, those that it gets. */
 mode_t share_new_mode(uint32_t guest_mode, mode_t type, mode_t old);

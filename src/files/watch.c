@@ -228,12 +228,35 @@ static void tell_inode(struct server *server, struct node *node, bool with_data)
 		send_inode(server, node, with_data);
 }
 
+bool watch_leads_to_share(struct server *server, const struct node *folder,
+			  const char *name)
+{
+	const struct share *outer = &server->shares[folder->key.share];
+	size_t len;
+
+	if (!outer->holds_others ||
+	    node_path(server->nodes, folder, name, server->path,
+		      sizeof(server->path)) < 0)
+		return false;
+	len = strlen(server->path);
+	for (unsigned i = 0; i < server->share_count; i++) {
+		const char *way = share_way(outer, &server->shares[i]);
+
+		if (way && strncmp(way, server->path, len) == 0 &&
+		    (!way[len] || way[len] == '/'))
+			return true;
+	}
+	return false;
+}
+
 void watch_tell_entry(struct server *server, struct node *folder,
 		      const char *name)
 {
 	size_t left;
 	void *room = port_room(&server->port, &left);
 
+	if (watch_leads_to_share(server, folder, name))
+		return;
 	port_commit(&server->port,
 		    reply_inval_entry(room, left, folder->key.share,
 				      node_table_id(server->nodes, folder),

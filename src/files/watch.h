@@ -52,7 +52,16 @@ void watch_resume(struct server *server);
 
 /* Nothing may be believed any more; folders are watched anew. */
 void watch_drop(struct server *server);
-/* The guest's kernel shall ask for this name again. There must be room. */
+/*
+ * Another share is mounted there, or beneath it: the guest's kernel takes what
+ * is mounted away with a name that it is told to forget.
+ */
+bool watch_leads_to_share(struct server *server, const struct node *folder,
+			  const char *name);
+/*
+ * The guest's kernel shall ask for this name again, unless it leads to another
+ * share: then it does so by itself, after a second. There must be room.
+ */
 void watch_tell_entry(struct server *server, struct node *folder,
 		      const char *name);
 

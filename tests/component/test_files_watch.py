@@ -54,6 +54,27 @@ def test_a_replaced_file_is_told_as_a_name(place, files):
     assert new != old and files.read(new) == b"new"
 
 
+def test_a_name_with_another_share_behind_it_is_asked_for_again_and_not_told(place):
+    """The guest's kernel would take what is mounted there away."""
+    place.folder("a/vendor")
+    place.folder("a/vendors")
+    files = place.serve(shares=[share(place.path, guest_path="/w"),
+                                share(place.host("a/vendor"), guest_path="/w/a/vendor")])
+    assert files.lookup("a").entry_valid == 1
+    folder = files.walk("a")
+    assert files.lookup("vendor", folder).entry_valid == 1
+    assert files.lookup("vendors", folder).entry_valid == 600
+    for name in ("vendor", "vendors"):
+        os.rmdir(place.host(f"a/{name}"))
+        os.mkdir(place.host(f"a/{name}"))
+    files.wait_notice(entry(folder, b"vendors"))
+    os.rename(place.host("a"), place.host("b"))
+    files.wait_notice(entry(ROOT, b"b"))
+    assert not [one for one in files.notices if entry(folder, b"vendor")(one)
+                or entry(ROOT, b"a")(one)]
+    place.check()
+
+
 def test_own_changes_are_not_told(place, files):
     node = files.create("file").node
     files.write(node, b"x")
