@@ -204,6 +204,7 @@ void keeper_freeze(struct keeper *keeper)
 {
 	siginfo_t info;
 
+	keeper->frozen = true;
 	if (!keeper_runs(keeper) ||
 	    syscall(SYS_pidfd_send_signal, keeper->child.pidfd, SIGSTOP, NULL,
 		    0) < 0)
@@ -215,6 +216,7 @@ void keeper_freeze(struct keeper *keeper)
 
 void keeper_thaw(struct keeper *keeper)
 {
+	keeper->frozen = false;
 	if (keeper_runs(keeper))
 		syscall(SYS_pidfd_send_signal, keeper->child.pidfd, SIGCONT,
 			NULL, 0);

@@ -100,7 +100,7 @@ struct keeper {
 	json_t *settings;  /* owned; NULL: nothing to serve */
 	json_t *settings_back; /* owned: those before, until the new ones work
 				*/
-	bool welcomed;
+	bool welcomed, frozen;
 	struct source control;
 	const struct keeper_ops *ops;
 	void *ctx;

@@ -116,6 +116,7 @@ static int state_folder(const struct keeper *keeper, struct error *err)
 static int open_extra(struct keeper *keeper, int extra[KEEPER_EXTRA],
 		      struct error *err)
 {
+	single_files_look(&of(keeper)->single, keeper->settings);
 	extra[0] = fcntl(of(keeper)->memory, F_DUPFD_CLOEXEC, 0);
 	if (extra[0] < 0)
 		return error_set(err, errno, "memory file");
@@ -167,6 +168,21 @@ static void on_gone(struct keeper *keeper)
 	of(keeper)->on_mark(keeper->ctx, "bawn-files has ended");
 }
 
+/* The same list: its successor opens the files that are there now. */
+static bool on_replaced(void *ctx)
+{
+	struct keeper_files *files = ctx;
+	struct keeper *keeper = &files->keeper;
+
+	if (keeper->closing)
+		return true;
+	if (keeper->life != KEEPER_SERVING || !keeper->welcomed ||
+	    keeper->frozen)
+		return false;
+	keeper_files_change(files, json_incref(keeper->settings));
+	return true;
+}
+
 static const struct keeper_row row = {
 	.program = "bawn-files",
 	.lost = "the shared folders are not served",
@@ -184,6 +200,9 @@ int keeper_files_init(struct keeper_files *files, struct loop *loop, int port,
 	*files = (struct keeper_files){ .memory = -1,
 					.to_guest = -1,
 					.from_guest = -1 };
+	single_files_init(&files->single, loop);
+	files->single.on_replaced = on_replaced;
+	files->single.ctx = files;
 	files->memory = memfd_create("nodes", MFD_CLOEXEC);
 	if (files->memory < 0)
 		return error_set(err, errno, "memory file");
@@ -252,6 +271,7 @@ int keeper_files_mark(struct keeper_files *files, const char *label)
 
 void keeper_files_release(struct keeper_files *files)
 {
+	single_files_release(&files->single);
 	keeper_release(&files->keeper);
 	close(files->memory);
 }

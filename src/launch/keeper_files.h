@@ -9,6 +9,7 @@
 #pragma once
 
 #include "launch/keeper.h"
+#include "launch/single_files.h"
 
 #define KEEPER_SHARES_MAX 64
 
@@ -23,6 +24,7 @@ struct keeper_files {
 	int memory;           /* owned: the nodes */
 	uint64_t initialised; /* bit n: the guest has mounted share n */
 	struct keeper_lines lines;
+	struct single_files single;
 };
 
 int keeper_files_init(struct keeper_files *files, struct loop *loop, int port,

@@ -12,7 +12,7 @@ import time
 
 import pytest
 
-from fuse_client import share
+from fuse_client import ROOT, share
 from launcher import BINARY, Launch, alive, wait
 
 
@@ -106,6 +106,50 @@ def test_a_share_is_added_and_taken_away_while_it_runs(place):
 
 
 @pytest.mark.skipif(not os.environ.get("BAWN_TEST_SOAK"), reason="takes 10 s")
+def replace(path, text):
+    path.with_suffix(".new").write_text(text)
+    path.with_suffix(".new").rename(path)
+
+
+def test_a_single_file_that_is_replaced_is_followed(place):
+    single = place.path / "two/single"
+    single.write_text("first")
+    launch = place("one", "two/single", marker=os.urandom(32))
+    guest = launch.guest
+    guest.greet()
+    pid = launch.files_pid()
+    assert guest.read(ROOT, share=1) == b"first"
+    # other names of that folder, and what is written to the file itself, change nothing
+    replace(place.path / "two/other", "x")
+    single.write_text("same")
+    assert guest.read(ROOT, share=1) == b"same" and launch.files_pid() == pid
+
+    replace(single, "second")
+    wait(lambda: launch.files_pid() not in (0, pid))
+    guest.greet()
+    assert guest.read(ROOT, share=1) == b"second"
+    guest.write(ROOT, b"inside", share=1)
+    assert single.read_text() == "inside"
+
+    # gone it stays what it was, and a link is not followed
+    pid = launch.files_pid()
+    single.unlink()
+    single.symlink_to("/etc/passwd")
+    assert guest.read(ROOT, share=1) == b"inside"
+    # a machine that stands for a snapshot is let alone until it goes on
+    launch.channel.send(b"freeze " + b"0" * 64 + b"\n")
+    assert launch.channel.recv(100) == b"frozen\n"
+    replace(single, "third")
+    with pytest.raises(AssertionError):
+        wait(lambda: launch.files_pid() != pid, 2)
+    launch.channel.send(b"thaw\n")
+    wait(lambda: launch.files_pid() not in (0, pid))
+    guest.greet()
+    assert guest.read(ROOT, share=1) == b"third"
+    assert launch.ask(op="status")["restarts"] == 0
+    assert launch.end() == 0
+
+
 def test_a_guest_that_does_not_mount_is_an_error_in_time(place):
     launch = place("one")
     launch.guest.greet()

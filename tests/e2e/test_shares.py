@@ -100,6 +100,20 @@ def test_a_single_file_is_written_through(place):
     assert read(place.single) == "single\ninside\n"
 
 
+def test_a_single_file_is_followed_when_the_host_replaces_it(place):
+    bawn, name = place.bawn, place.name
+    put(f"{place.single}.new", "replaced\n")
+    os.rename(f"{place.single}.new", place.single)
+    wait(lambda: bawn.exec(name, "cat", place.single).out == "replaced\n", 20, "it is seen")
+    bawn.sh(name, f"echo inside >> {place.single}")
+    assert read(place.single) == "replaced\ninside\n"
+    # inside its name stays, as that of any file that is mounted
+    for command in (f"rm {place.single}", f"echo x > /root/x; mv /root/x {place.single}"):
+        done = bawn.raw("exec", "-u", "root", name, "sh", "-c", command)
+        assert done.code == 1 and "busy" in done.err, done
+    assert read(place.single) == "replaced\ninside\n"
+
+
 def test_read_only_is_the_hosts_word(place):
     """W4: a guest's root may remount or unmount what it likes."""
     bawn, name = place.bawn, place.name
