@@ -12,6 +12,7 @@
 #include "base/text.h"
 #include "cli/changes_internal.h"
 #include "cli/git_trusts.h"
+#include "cli/git_worktrees.h"
 #include "cli/held_links.h"
 #include "cli/store.h"
 #include "state/guard_file.h"
@@ -37,6 +38,7 @@ int changes_load_guard(struct changes *changes, struct error *err)
 		return error_set(err, EILSEQ, "guard");
 	git_trusts_add(&changes->sandbox->record.shares, held);
 	held_links_add(&changes->sandbox->record.shares, held, NULL);
+	git_worktrees_add(&changes->sandbox->record.shares, held);
 	guard_list_release(&changes->guard);
 	json_array_foreach(held, i, line)
 	{

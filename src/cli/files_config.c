@@ -18,6 +18,7 @@
 #include "base/text.h"
 #include "cli/clone_source.h"
 #include "cli/git_trusts.h"
+#include "cli/git_worktrees.h"
 #include "cli/held_links.h"
 #include "cli/hidden.h"
 #include "cli/hidden_links.h"
@@ -150,6 +151,7 @@ static void held_add(const struct share_list *shares, json_t *guard)
 
 	git_trusts_add(shares, held);
 	held_links_add(shares, held, frozen);
+	git_worktrees_add(shares, held);
 	json_object_set_new(guard, "frozen", frozen);
 }
 

@@ -37,7 +37,8 @@ def tree(tmp_path_factory):
     (folder / "main" / "file").write_text("first\n")
     git(folder / "main", "add", ".")
     git(folder / "main", "commit", "-qm", "first")
-    git(folder / "main", "worktree", "add", "-q", "../tree")
+    for name in ("tree", "other"):
+        git(folder / "main", "worktree", "add", "-q", f"../{name}")
     return folder / "tree"
 
 
@@ -85,6 +86,17 @@ def test_git_works_in_a_linked_work_tree(session, base, tree):
     assert git(tree, "log", "-1", "--format=%s %an") == "second G\n"
     assert git(tree, "status", "--short") == ""
     assert session.raw("exec", base, "cat", f"{tree.parent}/main/file").code != 0
+
+
+def test_a_work_tree_that_is_not_shared_outlives_a_prune_inside(session, base, tree):
+    """A git inside takes it for deleted; gc does the same after three months."""
+    other = tree.parent / "other"
+    assert "prunable" in session("exec", base, "git", "worktree", "list").out
+    session("exec", base, "git", "worktree", "prune")
+    assert str(other) not in session("exec", base, "git", "worktree", "list").out
+    assert git(other, "status", "--short") == "" and git(other, "log", "-1", "--format=%s")
+    assert f"{other}" in git(tree, "worktree", "list")
+    assert ".git/worktrees/other" in session("review", base).out
 
 
 def test_every_user_has_the_base_template_that_root_made(session, base):
