@@ -162,7 +162,8 @@ static void look_into(struct walk *walk, const json_t *share)
 	while (walk->count) {
 		AUTO_FREE char *folder = take_folder(walk);
 
-		read_folder(walk, folder);
+		if (walk->entries < HIDDEN_LINKS_ENTRIES_MAX)
+			read_folder(walk, folder);
 	}
 	hide_list_release(&walk->hide);
 	walk->hide = (struct hide_list){ 0 };
