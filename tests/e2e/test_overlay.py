@@ -303,6 +303,7 @@ import os
 open("edit.txt", "a").write("guest\n")
 os.link("edit.txt", "folder/again")
 os.link("keep.txt", "beside")
+os.link(".envrc", "plain")
 os.chmod("both.txt", 0o600)
 os.setxattr("edit.txt", "user.note", b"guest\x1b")
 os.removexattr("gone.txt", "user.old")
@@ -347,7 +348,7 @@ def test_attributes_and_names_of_one_file_come_along(bawn, tmp_path):
     stat = bawn("diff", "--stat", box, cwd=top).out
     for line in stat.splitlines()[:-1]:
         name = line.split()[0]
-        assert ("(attributes)" in line) == (name not in ["beside", "both.txt"]), line
+        assert ("(attributes)" in line) == (name not in ["beside", "both.txt", "plain"]), line
     plain = tmp_path / "plain"
     subprocess.run(["cp", "-a", top, plain], check=True)
     subprocess.run(["git", "apply", "-"], input=diff.encode(), cwd=plain, check=True,
@@ -365,6 +366,8 @@ def test_attributes_and_names_of_one_file_come_along(bawn, tmp_path):
     assert os.path.samefile(top / "folder/again", top / "edit.txt")
     assert os.listxattr(top / "edit.txt") == ["user.note"]
     assert os.path.samefile(top / "beside", top / "keep.txt")
+    # who edits the one must not edit what a tool runs unasked
+    assert (top / "plain").read_text() == "host\n" and os.stat(top / ".envrc").st_nlink == 1
     assert bawn("diff", "--name-only", box, cwd=top).out == "mode.sh\n"
 
 
