@@ -193,7 +193,7 @@ static bool send_set(struct relay *relay, struct pending *pending)
 	return true;
 }
 
-/* Nobody waits for it; of a WRITE and a SETATTR that is found out later. */
+/* Nobody waits for it; of a WRITE and a SETATTR it was found out before. */
 static bool is_lazy(uint32_t opcode)
 {
 	return opcode == FUSE_FORGET || opcode == FUSE_BATCH_FORGET ||
@@ -225,8 +225,6 @@ static bool take_request(struct relay *relay, unsigned share, uint8_t *bytes,
 	drop_changed(relay, share, bytes, len);
 	if (head.opcode != FUSE_SETATTR)
 		known_drop_changed(&relay->known, share, bytes, len);
-	if (!is_lazy(head.opcode))
-		relay->urgent = true;
 	switch (head.opcode) {
 	case FUSE_LOOKUP:
 		if (answer_absent(relay, share, bytes, len, head.unique) ||
@@ -350,6 +348,17 @@ void relay_fuse_listen(struct relay *relay)
 	}
 }
 
+static void pass_request(struct relay *relay, unsigned share,
+			 const uint8_t *bytes, size_t len)
+{
+	struct fuse_in_header head;
+
+	memcpy(&head, bytes, sizeof(head));
+	if (!is_lazy(head.opcode))
+		relay->urgent = true;
+	stream_out_commit(&relay->shared->out, RECORD_FUSE, share, len);
+}
+
 void relay_fuse_pull(struct relay *relay, unsigned share)
 {
 	struct relay_share *from = &relay->shares[share];
@@ -372,7 +381,7 @@ void relay_fuse_pull(struct relay *relay, unsigned share)
 		if (take_large_write(relay, share, room, (size_t)n))
 			continue;
 		if (take_request(relay, share, room, (size_t)n))
-			stream_out_commit(out, RECORD_FUSE, share, (size_t)n);
+			pass_request(relay, share, room, (size_t)n);
 		if (out->end - out->start >= SEND_BYTES)
 			relay_send(relay);
 		/* One program: it waits for us, there is hardly another. */

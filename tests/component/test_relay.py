@@ -4,6 +4,7 @@ import contextlib
 import errno
 import hashlib
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -93,6 +94,47 @@ def test_a_small_write_leaves_though_nothing_follows_it(boot):
             deadline = time.monotonic() + 20
             while not open(f"{machine.host}/log", "rb").read().endswith(line):
                 assert time.monotonic() < deadline, "it waits for another request"
+
+
+def ask_for_nothing(descriptor):
+    """A request that the relay answers by itself."""
+    with pytest.raises(OSError) as caught:
+        os.getxattr(descriptor, "trusted.nothing")
+    assert caught.value.errno == errno.EOPNOTSUPP
+
+
+def test_a_small_write_leaves_though_only_the_relay_is_asked(boot):
+    machine = boot()
+    machine.wait_ready()
+    with open(machine.path("log"), "wb", buffering=0) as file:
+        for line in (b"one\n", b"two\n"):
+            file.write(line)
+            deadline = time.monotonic() + 20
+            while not open(f"{machine.host}/log", "rb").read().endswith(line):
+                ask_for_nothing(file.fileno())
+                assert time.monotonic() < deadline, "it waits for another request"
+
+
+def writes_of(pid):
+    """System calls, since it was started."""
+    with open(f"/proc/{pid}/io", encoding="ascii") as file:
+        return int(re.search(r"syscw: (\d+)", file.read())[1])
+
+
+def test_what_the_relay_answers_itself_sends_no_change_off(boot):
+    """Each costs a write for its answer; the port is written to once for many changes."""
+    machine = boot()
+    machine.wait_ready()
+    count = 2000
+    with open(machine.path("log"), "wb", buffering=0) as file:
+        file.write(b"first\n")
+        ask_for_nothing(file.fileno())
+        before = writes_of(machine.relay.pid)
+        for _ in range(count):
+            file.write(b"line\n")
+            ask_for_nothing(file.fileno())
+        used = writes_of(machine.relay.pid) - before
+    assert used < 2.5 * count
 
 
 def fill(path, count, size=4096):
