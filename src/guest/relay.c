@@ -5,7 +5,7 @@
  * Sources: the files port; /dev/fuse of each share; the socket to
  * PID 1; the pipe of the child that mounts. There are no timers. System calls
  * are dear under emulation: a round reads all that is there and writes to the
- * port once.
+ * port once. So are wake-ups: relay_spin.h.
  */
 #include "guest/relay.h"
 
@@ -406,8 +406,8 @@ static _Noreturn void pump(struct relay *relay)
 		int n;
 
 		relay_fuse_listen(relay);
-		n = epoll_wait(relay->epoll_fd, events, EVENTS_MAX,
-			       held ? HOLD_MS : -1);
+		n = spin_wait(&relay->spin, relay->epoll_fd, events, EVENTS_MAX,
+			      held ? HOLD_MS : -1);
 		for (int i = 0; i < n; i++)
 			dispatch(relay, &events[i]);
 		/* Answers may have made room for what was left. */
@@ -469,6 +469,7 @@ _Noreturn void relay_run(const struct relay_start *start)
 	/* What it needs to write out must not wait for it. */
 	prctl(PR_SET_IO_FLUSHER, 1, 0, 0, 0);
 	stream_in_init(&relay->in);
+	spin_init(&relay->spin);
 	relay_fuse_init(relay);
 	relay_bulk_init(relay);
 	relay_mount_init(relay);

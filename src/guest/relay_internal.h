@@ -24,6 +24,7 @@
 #include "guest/relay_known.h"
 #include "guest/relay_listing.h"
 #include "guest/relay_pending.h"
+#include "guest/relay_spin.h"
 #include "guest/relay_welcome.h"
 #include "guest/relay_writes.h"
 #include "proto/bulk.h"
@@ -73,6 +74,7 @@ struct relay {
 	int port_fd, control_fd, epoll_fd, null_fd;
 	struct relay_shared *shared;
 	struct stream_in in;
+	struct spin spin;
 	struct pending_table pending;
 	bool preparing; /* for a snapshot: PID 1 waits until none is pending */
 	struct writes writes;

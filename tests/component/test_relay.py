@@ -137,6 +137,21 @@ def test_what_the_relay_answers_itself_sends_no_change_off(boot):
     assert used < 2.5 * count
 
 
+def test_the_relay_sleeps_when_nobody_asks(boot):
+    """While it is asked again and again it need not."""
+    machine = boot()
+    machine.wait_ready()
+    for i in range(500):
+        assert not os.path.exists(machine.path(f"missing{i}"))
+    deadline = time.monotonic() + 20
+    asleep = 0
+    while asleep < 100:
+        with open(f"/proc/{machine.relay.pid}/stat", encoding="ascii") as file:
+            state = file.read().rsplit(") ", 1)[1][0]
+        asleep = asleep + 1 if state == "S" else 0
+        assert time.monotonic() < deadline, f"it is in state {state}"
+
+
 def fill(path, count, size=4096):
     """Files until an error; the names that were closed without one."""
     done = []

@@ -1,0 +1,60 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * relay_spin.c - looking again for a while instead of going to sleep
+ */
+#include "guest/relay_spin.h"
+
+#include <sys/epoll.h>
+#include <time.h>
+#include <unistd.h>
+
+static uint64_t now_ns(void)
+{
+	struct timespec now;
+
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	return (uint64_t)now.tv_sec * 1000000000ULL + (uint64_t)now.tv_nsec;
+}
+
+void spin_init(struct spin *spin)
+{
+	*spin = (struct spin){ .off = sysconf(_SC_NPROCESSORS_ONLN) < 2 };
+}
+
+void spin_begin(struct spin *spin, uint64_t now)
+{
+	spin->began_ns = spin->looked_ns = now;
+}
+
+bool spin_again(struct spin *spin, uint64_t now)
+{
+	if (spin->off || spin->score < SPIN_FROM)
+		return false;
+	if (now - spin->looked_ns >= SPIN_DISTURBED_NS)
+		return false; /* and this wait was a long one */
+	spin->looked_ns = now;
+	return now - spin->began_ns < SPIN_NS;
+}
+
+void spin_end(struct spin *spin, uint64_t now)
+{
+	if (now - spin->began_ns >= SPIN_SHORT_NS)
+		spin->score /= 2;
+	else if (spin->score < SPIN_MOST)
+		spin->score++;
+}
+
+int spin_wait(struct spin *spin, int epoll_fd, struct epoll_event *events,
+	      int max, int timeout_ms)
+{
+	int n;
+
+	spin_begin(spin, now_ns());
+	do {
+		n = epoll_wait(epoll_fd, events, max, 0);
+	} while (n == 0 && spin_again(spin, now_ns()));
+	if (n == 0)
+		n = epoll_wait(epoll_fd, events, max, timeout_ms);
+	spin_end(spin, now_ns());
+	return n;
+}

@@ -1,0 +1,126 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * test_relay_spin.c - when the relay looks again, and when it sleeps
+ */
+#include <stdint.h>
+#include <sys/epoll.h>
+#include <sys/eventfd.h>
+#include <unistd.h>
+
+#include "guest/relay_spin.h"
+#include "lib/tap.h"
+
+#define LOOK_NS 10000
+
+/* One wait in which something comes after so long; how often it looked. */
+static unsigned wait_for(struct spin *spin, uint64_t *now, uint64_t wait)
+{
+	uint64_t end = *now + wait;
+	unsigned looks = 0;
+
+	spin_begin(spin, *now);
+	while (spin_again(spin, *now) && *now < end) {
+		*now += LOOK_NS;
+		looks++;
+	}
+	*now = end;
+	spin_end(spin, *now);
+	return looks;
+}
+
+static struct spin busy(uint64_t *now)
+{
+	struct spin spin = { 0 };
+
+	for (int i = 0; i < SPIN_MOST; i++)
+		wait_for(&spin, now, SPIN_SHORT_NS - 1);
+	return spin;
+}
+
+static void who_is_mostly_asked_soon_looks_before_it_sleeps(void)
+{
+	struct spin spin = { 0 };
+	uint64_t now = 77;
+
+	for (int i = 0; i < SPIN_FROM; i++)
+		CHECK(wait_for(&spin, &now, SPIN_NS / 2) == 0);
+	CHECK(wait_for(&spin, &now, SPIN_NS / 2) == SPIN_NS / 2 / LOOK_NS);
+	/* One that takes long changes nothing yet. */
+	spin = busy(&now);
+	CHECK(wait_for(&spin, &now, 10 * SPIN_SHORT_NS) == SPIN_NS / LOOK_NS);
+	CHECK(wait_for(&spin, &now, SPIN_NS / 2) > 0);
+}
+
+static void who_is_seldom_asked_sleeps_at_once(void)
+{
+	uint64_t now = 77;
+	struct spin spin = busy(&now);
+	unsigned waits = 0;
+
+	while (wait_for(&spin, &now, SPIN_SHORT_NS))
+		CHECK(++waits < 8);
+	for (int i = 0; i < 100; i++)
+		CHECK(wait_for(&spin, &now, SPIN_SHORT_NS) == 0);
+}
+
+static void who_meets_another_program_gives_its_cpu_away(void)
+{
+	uint64_t now = 77;
+	struct spin spin = busy(&now);
+	unsigned times = 0;
+
+	for (;;) {
+		spin_begin(&spin, now);
+		if (!spin_again(&spin, now))
+			break;
+		now += SPIN_DISTURBED_NS;
+		CHECK(!spin_again(&spin, now));
+		spin_end(&spin, now);
+		CHECK(++times < 8);
+	}
+	/* There again, when it is alone with who asks. */
+	for (int i = 0; i < SPIN_FROM; i++)
+		wait_for(&spin, &now, SPIN_NS / 2);
+	CHECK(wait_for(&spin, &now, SPIN_NS / 2) > 0);
+}
+
+static void the_only_cpu_is_the_others(void)
+{
+	uint64_t now = 77;
+	struct spin spin = busy(&now);
+
+	spin.off = true;
+	CHECK(wait_for(&spin, &now, SPIN_NS / 2) == 0);
+	spin_init(&spin);
+	CHECK(spin.off == (sysconf(_SC_NPROCESSORS_ONLN) < 2) && !spin.score);
+}
+
+static void it_waits_like_epoll(void)
+{
+	struct epoll_event event = { .events = EPOLLIN, .data.u32 = 5 };
+	int epoll_fd = epoll_create1(EPOLL_CLOEXEC);
+	int fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+	struct spin spin = { .score = SPIN_MOST };
+	uint64_t one = 1;
+
+	CHECK(epoll_ctl(epoll_fd, EPOLL_CTL_ADD, fd, &event) == 0);
+	event = (struct epoll_event){ 0 };
+	CHECK(spin_wait(&spin, epoll_fd, &event, 1, 0) == 0);
+	CHECK(spin_wait(&spin, epoll_fd, &event, 1, 1) == 0);
+	CHECK(write(fd, &one, sizeof(one)) == sizeof(one));
+	CHECK(spin_wait(&spin, epoll_fd, &event, 1, -1) == 1);
+	CHECK(event.data.u32 == 5);
+	CHECK(spin_wait(&spin, -1, &event, 1, -1) == -1);
+	close(fd);
+	close(epoll_fd);
+}
+
+int main(void)
+{
+	RUN(who_is_mostly_asked_soon_looks_before_it_sleeps);
+	RUN(who_is_seldom_asked_sleeps_at_once);
+	RUN(who_meets_another_program_gives_its_cpu_away);
+	RUN(the_only_cpu_is_the_others);
+	RUN(it_waits_like_epoll);
+	return DONE();
+}
