@@ -83,6 +83,19 @@ def relay_of(session, name):
                             "test \"$c\" = bawn-relay && echo ${p#/proc/}; done; true")
 
 
+def test_small_files_are_there_at_once_and_the_relay_sleeps_again(session, shared):
+    """It looks for the next request while they follow each other, and no longer."""
+    name, folder = shared
+    session.sh(name, f"mkdir {folder}/small && cd {folder}/small && for i in $(seq 300); do "
+                     "echo $i > f$i && touch -d @1600000000 f$i || exit 1; done")
+    for i in range(1, 301):
+        with open(f"{folder}/small/f{i}", encoding="ascii") as file:
+            assert file.read() == f"{i}\n"
+        assert os.stat(f"{folder}/small/f{i}").st_mtime == 1600000000
+    session.sh(name, f"n=0; until test $n -ge 50; do read s < /proc/{relay_of(session, name)}/stat; "
+                     "case \"$s\" in *') S '*) n=$((n + 1));; *) n=0;; esac; done", timeout=60)
+
+
 def test_a_killed_relay_comes_back(session, shared):
     name, folder = shared
     before = relay_of(session, name)
