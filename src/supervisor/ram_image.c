@@ -26,6 +26,7 @@
 #include "base/own.h"
 #include "base/text.h"
 #include "supervisor/ram_image_internal.h"
+#include "supervisor/ram_map.h"
 #include "supervisor/ram_scan.h"
 
 #define MAPS_BYTES_MAX (4u << 20)
@@ -43,7 +44,7 @@ static int find_map(struct ram_image *image, struct error *err)
 	if (fileio_read_fd(fd, &text, err) < 0)
 		return -1;
 	return ram_map_parse((const char *)text.data, text.len, image->bytes,
-			     &image->map, err);
+			     &image->address, err);
 }
 
 int ram_image_begin(struct ram_image *image, pid_t pid, int base, int out,
@@ -95,15 +96,15 @@ static void note_taken(struct ram_image *image, uint64_t place, uint64_t len)
 		image->taken[page / 8] |= (uint8_t)(1 << page % 8);
 }
 
-/* Runs of one part, together one piece at most. */
-static int take_runs(struct ram_image *image, const struct ram_map_part *part,
-		     const struct ram_run *runs, int count, struct error *err)
+/* Together one piece at most. */
+static int take_runs(struct ram_image *image, const struct ram_run *runs,
+		     int count, struct error *err)
 {
 	struct iovec local[RAM_SCAN_PAGES], remote[RAM_SCAN_PAGES];
 	uint64_t total = 0;
 
 	for (int i = 0; i < count; i++) {
-		uint64_t place = runs[i].address - part->address + part->offset;
+		uint64_t place = runs[i].address - image->address;
 		size_t len = runs[i].len;
 
 		note_taken(image, place, len);
@@ -117,37 +118,23 @@ static int take_runs(struct ram_image *image, const struct ram_map_part *part,
 			   : 0;
 }
 
-static int take_part(struct ram_image *image, struct ram_scan *scan,
-		     const struct ram_map_part *part, uint64_t *from,
-		     struct error *err)
-{
-	struct ram_run runs[RAM_SCAN_PAGES];
-	uint64_t at = part->address + (*from - part->offset);
-	int count =
-		ram_scan_next(scan, &at, part->address + part->len, runs, err);
-
-	if (count < 0 ||
-	    (count && take_runs(image, part, runs, count, err) < 0))
-		return -1;
-	*from = at - part->address + part->offset;
-	return 0;
-}
-
 static int take_from(struct ram_image *image, struct ram_scan *scan,
 		     uint64_t *from, uint64_t budget, struct error *err)
 {
-	uint64_t begin = image->private;
+	struct ram_run runs[RAM_SCAN_PAGES];
+	uint64_t begin = image->private, at = image->address + *from;
 
-	for (unsigned i = 0; i < image->map.count; i++) {
-		const struct ram_map_part *part = &image->map.parts[i];
+	while (*from < image->bytes) {
+		int count;
 
-		while (*from >= part->offset &&
-		       *from < part->offset + part->len) {
-			if (image->private - begin >= budget)
-				return 1;
-			if (take_part(image, scan, part, from, err) < 0)
-				return -1;
-		}
+		if (image->private - begin >= budget)
+			return 1;
+		count = ram_scan_next(scan, &at, image->address + image->bytes,
+				      runs, err);
+		if (count < 0 ||
+		    (count && take_runs(image, runs, count, err) < 0))
+			return -1;
+		*from = at - image->address;
 	}
 	return 0;
 }

@@ -3,7 +3,8 @@
  * ram_image.h - a guest's memory into a file
  *
  * QEMU maps a RAM file privately (qemu_argv.c): pages that the guest wrote are
- * QEMU's own, all others are the file's, and that never changes. So only the
+ * QEMU's own, all others are the file's, or zeros where that has a long hole
+ * (ramshim_holes.c), and that never changes. So only the
  * former must be looked for, and copied if the machine is to go on, while it
  * stands (take); then all go to the new file in its order, a little at a time
  * (more).
@@ -14,8 +15,6 @@
 #include <stdint.h>
 #include <sys/types.h>
 
-#include "supervisor/ram_map.h"
-
 struct error;
 
 struct ram_image {
@@ -25,14 +24,14 @@ struct ram_image {
 
 	/* private */
 	pid_t pid;
-	unsigned char *kept; /* owned: QEMU's pages, each at its place; NULL:
-				QEMU stands until all is written */
-	int base, out;       /* borrowed: the RAM file; the new one, empty */
-	struct ram_map map;
-	uint8_t *taken;          /* owned: a bit for each page that is QEMU's */
-	unsigned char *scratch;  /* owned: one piece of memory */
-	uint64_t ahead;          /* how far ram_image_ahead() came */
-	uint64_t at;             /* how far ram_image_more() came */
+	unsigned char *kept;    /* owned: QEMU's pages, each at its place; NULL:
+				   QEMU stands until all is written */
+	int base, out;          /* borrowed: the RAM file; the new one, empty */
+	uint64_t address;       /* of the memory, in QEMU */
+	uint8_t *taken;         /* owned: a bit for each page that is QEMU's */
+	unsigned char *scratch; /* owned: one piece of memory */
+	uint64_t ahead;         /* how far ram_image_ahead() came */
+	uint64_t at;            /* how far ram_image_more() came */
 	uint64_t data, data_end; /* of the old file: what is no hole, next */
 	uint64_t flushed;        /* how far the disk was told to begin */
 };

@@ -65,56 +65,47 @@ static bool parse_line(const char *at, const char *end, struct line *line)
 	return line->end > line->start;
 }
 
-static bool same_file(const struct line *one, const struct line *other)
+static bool continues(const struct line *first, uint64_t end,
+		      const struct line *line)
 {
-	return one->inode == other->inode && one->device == other->device;
-}
-
-static uint64_t length(const struct ram_map *map)
-{
-	const struct ram_map_part *last;
-
-	if (!map->count)
-		return 0;
-	last = &map->parts[map->count - 1];
-	return last->offset + last->len;
+	if (line->start != end)
+		return false;
+	return !line->inode ||
+	       (line->inode == first->inode && line->device == first->device &&
+		line->offset == line->start - first->start);
 }
 
 /* The list is sorted by address; QEMU maps the file in one piece. */
 int ram_map_parse(const char *text, size_t len, uint64_t bytes,
-		  struct ram_map *map, struct error *err)
+		  uint64_t *address, struct error *err)
 {
-	const char *at = text, *end = text + len;
+	const char *at = text, *stop, *end = text + len;
 	struct line first = { 0 };
+	uint64_t seen = 0; /* the end of what belongs to it */
 
-	*map = (struct ram_map){ 0 };
-	while (at < end) {
-		const char *stop = memchr(at, '\n', (size_t)(end - at));
+	for (; at < end; at = stop + 1) {
 		struct line line = { 0 };
-		bool good;
 
+		stop = memchr(at, '\n', (size_t)(end - at));
 		if (!stop)
 			break;
-		good = parse_line(at, stop, &line) && line.private &&
-		       line.inode;
-		at = stop + 1;
-		if (!good)
+		if (!parse_line(at, stop, &line) || !line.private)
 			continue;
-		if (map->count &&
-		    (!same_file(&first, &line) || line.offset != length(map)))
-			map->count = 0;
-		if (!map->count && line.offset != 0)
+		if (seen && !continues(&first, seen, &line))
+			seen = 0;
+		if (!seen && (line.offset != 0 || !line.inode))
 			continue;
-		if (map->count == RAM_MAP_PARTS)
-			break;
-		if (!map->count)
+		if (!seen)
 			first = line;
-		map->parts[map->count++] =
-			(struct ram_map_part){ line.start, line.offset,
-					       line.end - line.start };
-		if (length(map) == bytes)
+		seen = line.end;
+		if (seen - first.start < bytes)
+			continue;
+		/* The kernel may join anonymous memory with what follows. */
+		if (seen - first.start == bytes || !line.inode) {
+			*address = first.start;
 			return 0;
+		}
+		seen = 0;
 	}
-	map->count = 0;
 	return error_set(err, 0, "QEMU does not show the guest's memory");
 }

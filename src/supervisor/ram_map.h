@@ -12,20 +12,10 @@
 
 struct error;
 
-#define RAM_MAP_PARTS 32
-
-struct ram_map_part {
-	uint64_t address, offset, len; /* in QEMU, in the RAM file */
-};
-
-struct ram_map {
-	struct ram_map_part parts[RAM_MAP_PARTS]; /* by offset, no gaps */
-	unsigned count;
-};
-
 /*
- * The private mappings of one file that together are `bytes` long, from its
- * beginning and without a gap. Pure.
+ * The address of a private mapping of a file that begins at the file's first
+ * byte and is `bytes` long. Parts of it may be anonymous instead: what is a
+ * hole of the file (ramshim_holes.c). Pure.
  */
 int ram_map_parse(const char *text, size_t len, uint64_t bytes,
-		  struct ram_map *map, struct error *err);
+		  uint64_t *address, struct error *err);

@@ -96,17 +96,6 @@ static int gather_base(struct ram_image *image, uint64_t end, bool *has,
 	return 0;
 }
 
-static uint64_t address_of(const struct ram_image *image, uint64_t place)
-{
-	for (unsigned i = 0; i < image->map.count; i++) {
-		const struct ram_map_part *part = &image->map.parts[i];
-
-		if (place - part->offset < part->len)
-			return part->address + (place - part->offset);
-	}
-	return 0;
-}
-
 /* True: it follows the last one in memory, too. */
 static bool extends(const struct iovec *parts, int count, const void *page)
 {
@@ -127,7 +116,7 @@ static int gather_taken(struct ram_image *image, uint64_t end,
 
 	for (uint64_t at = image->at; at < end; at += RAM_PAGE) {
 		unsigned char *here = image->scratch + (at - image->at);
-		void *there = (void *)(uintptr_t)address_of(image, at);
+		void *there = (void *)(uintptr_t)(image->address + at);
 
 		if (!is_taken(image, at / RAM_PAGE))
 			continue;

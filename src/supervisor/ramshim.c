@@ -8,7 +8,8 @@
  * descriptor that BAWN_SHIM_FDS ("ram=10,kernel=11") names; what may be done
  * with it was decided when the descriptor was made, and the flags of this open
  * do not matter. "kvm" stands for /dev/kvm, which a sandbox's own uid could not
- * open. All other paths go to the kernel as they are.
+ * open. All other paths go to the kernel as they are. Where that RAM file is
+ * mapped, ramshim_holes.c has its holes.
  *
  * And execve ends here: the filter that was installed before this exec had to
  * allow one.
@@ -28,11 +29,16 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/prctl.h>
+#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "supervisor/ramshim_holes.h"
+
 #define FOLDER "/bawn/"
+#define RAM "ram"
 #define KVM "/dev/kvm"
 #define FILES_MAX 8
 #define NAME_LEN_MAX 15
@@ -215,6 +221,63 @@ int __openat_2(int dirfd, const char *path, int flags)
 int __openat64_2(int dirfd, const char *path, int flags)
 {
 	return open_any(dirfd, path, flags, 0);
+}
+
+static bool is_ram(int fd)
+{
+	struct stat ours, theirs;
+
+	for (size_t i = 0; i < file_count; i++)
+		if (strcmp(files[i].name, RAM) == 0)
+			return fstat(files[i].fd, &ours) == 0 &&
+			       fstat(fd, &theirs) == 0 &&
+			       ours.st_dev == theirs.st_dev &&
+			       ours.st_ino == theirs.st_ino;
+	return false;
+}
+
+static struct {
+	char *start;
+	size_t size;
+} ram;
+
+static void *map_any(void *address, size_t size, int rights, int flags, int fd,
+		     off_t offset)
+{
+	void *mapped = (void *)syscall(SYS_mmap, address, size, rights, flags,
+				       fd, offset);
+
+	if (mapped == MAP_FAILED || fd < 0 || offset ||
+	    (flags & MAP_TYPE) != MAP_PRIVATE || !(rights & PROT_WRITE) ||
+	    !is_ram(fd))
+		return mapped;
+	if (holes_map(mapped, size, rights, fd) < 0)
+		return MAP_FAILED;
+	ram.start = mapped;
+	ram.size = size;
+	return mapped;
+}
+
+void *mmap(void *address, size_t size, int rights, int flags, int fd,
+	   off_t offset)
+{
+	return map_any(address, size, rights, flags, fd, offset);
+}
+
+void *mmap64(void *address, size_t size, int rights, int flags, int fd,
+	     off64_t offset)
+{
+	return map_any(address, size, rights, flags, fd, offset);
+}
+
+/* QEMU asks for huge pages: ramshim_holes.c says why not. */
+int madvise(void *address, size_t size, int advice)
+{
+	if (advice == MADV_HUGEPAGE && ram.size &&
+	    (char *)address >= ram.start &&
+	    (char *)address < ram.start + ram.size)
+		return 0;
+	return (int)syscall(SYS_madvise, address, size, advice);
 }
 
 typedef FILE *fopen_fn(const char *path, const char *mode);

@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Resources: limits, hostile guests, a full disk."""
+import ctypes
+import mmap
 import os
 import subprocess
 import time
@@ -90,6 +92,38 @@ def test_disk_use_is_given_back_by_discard(bawn, box):
     bawn.sh(box, "rm /big; sync")
     wait(lambda: os.stat(disk).st_blocks < grown - 60_000_000 // 512, 20,
          "the host has its blocks back")
+
+
+def holes_in_memory(path):
+    """Bytes of a file's holes that the host's page cache has pages for."""
+    libc = ctypes.CDLL(None, use_errno=True)
+    libc.mmap.restype = ctypes.c_void_p
+    with open(path, "rb", buffering=0) as file:
+        size, held, at = os.fstat(file.fileno()).st_size, 0, 0
+        there = (ctypes.c_ubyte * (size // mmap.PAGESIZE))()
+        start = libc.mmap(None, ctypes.c_size_t(size), mmap.PROT_READ, mmap.MAP_SHARED,
+                          file.fileno(), ctypes.c_long(0))
+        failed = libc.mincore(ctypes.c_void_p(start), ctypes.c_size_t(size), there)
+        libc.munmap(ctypes.c_void_p(start), ctypes.c_size_t(size))
+        assert not failed
+        while at < size:
+            hole = os.lseek(file.fileno(), at, os.SEEK_HOLE)
+            try:
+                at = os.lseek(file.fileno(), hole, os.SEEK_DATA)
+            except OSError:
+                at = size
+            held += sum(byte & 1 for byte in
+                        there[hole // mmap.PAGESIZE:at // mmap.PAGESIZE])
+    return held * mmap.PAGESIZE
+
+
+def test_memory_of_a_guest_is_not_in_the_page_cache_as_well(bawn, box, as_root):
+    folder = f"/proc/{bawn.qemu_pid(box)}/fd"
+    ram = next(f"{folder}/{fd}" for fd in os.listdir(folder)
+               if os.readlink(f"{folder}/{fd}").endswith("/ram"))
+    before = holes_in_memory(ram)
+    bawn.sh(box, "dd if=/dev/zero of=/dev/shm/much bs=1M count=64 2>/dev/null")
+    assert holes_in_memory(ram) - before < 16e6
 
 
 @pytest.mark.seconds(500)
