@@ -20,8 +20,12 @@
 #define IN_BYTES (2 * RECORD_MAX)
 #define OUT_BYTES (4 * RECORD_MAX)
 #define FINISH_MS 1000
+/* So long a piece is on its way before the next one is made: both sides work.
+ */
+#define SOON_BYTES (256u << 10)
 
 static void on_event(struct source *source, uint32_t events);
+static void flush(struct port *port);
 
 void port_init(struct port *port, int fd)
 {
@@ -126,6 +130,8 @@ void port_commit(struct port *port, size_t len)
 
 		port->out_len += put_piece(end, start, len);
 		port->direct = false;
+		if (len >= SOON_BYTES)
+			flush(port);
 		return;
 	}
 	/* It came out shorter than it might have been. */
