@@ -13,6 +13,7 @@
 #include "base/mem.h"
 #include "guest/pci_memory.h"
 #include "guest/relay_internal.h"
+#include "guest/word_copy.h"
 #include "proto/cursor.h"
 
 /* The host must not wait for what was read: then it is told by itself. */
@@ -62,8 +63,10 @@ bool relay_bulk_receive(struct relay *relay, const uint8_t *bytes, size_t len,
 		    record.len > end - payload || record.type == RECORD_BULK)
 			return false;
 		at = payload;
-		if (record.type == RECORD_FUSE)
-			payload = memcpy(bulk->answer, payload, record.len);
+		if (record.type == RECORD_FUSE) {
+			word_copy(bulk->answer, payload, record.len);
+			payload = bulk->answer;
+		}
 		if (!on_record(relay, &record, payload))
 			return false;
 	}
@@ -120,8 +123,8 @@ bool relay_bulk_send(struct relay *relay, struct pending *pending,
 		return false;
 	pending->in_bulk = true;
 	pending->bulk_start = bulk_take(&bulk->out, len);
-	memcpy(bulk->from_guest + pending->bulk_start,
-	       pending->bytes + RELAY_WRITE_HEAD, len);
+	word_copy(bulk->from_guest + pending->bulk_start,
+		  pending->bytes + RELAY_WRITE_HEAD, len);
 	writer_u32(&w, pending->bulk_start);
 	writer_u32(&w, len);
 	writer_bytes(&w, pending->bytes, RELAY_WRITE_HEAD);
