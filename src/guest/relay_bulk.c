@@ -17,7 +17,7 @@
 #include "proto/cursor.h"
 
 /* The host must not wait for what was read: then it is told by itself. */
-#define TELL_BYTES (BULK_BYTES / 4)
+#define TELL_BYTES (BULK_BYTES / 8)
 #define TELL_PIECES (BULK_PIECES / 4)
 
 void relay_bulk_init(struct relay *relay)

@@ -45,7 +45,8 @@ bool pending_has_room(const struct pending_table *table)
 {
 	return table->count < PENDING_MAX &&
 	       table->writes < PENDING_WRITES_MAX &&
-	       table->write_bytes < PENDING_WRITE_BYTES_MAX;
+	       table->write_bytes < PENDING_WRITE_BYTES_MAX &&
+	       table->read_bytes < PENDING_READ_BYTES_MAX;
 }
 
 static struct pending **bucket_of(struct pending_table *table, unsigned share,
@@ -94,6 +95,17 @@ static void give_back(struct pending_table *table, struct pending *pending)
 	table->spare_count[class]++;
 }
 
+static uint32_t wanted_by(const struct pending *pending)
+{
+	struct fuse_read_in in;
+
+	if (pending->opcode != FUSE_READ ||
+	    pending->len < sizeof(struct fuse_in_header) + sizeof(in))
+		return 0;
+	memcpy(&in, pending->bytes + sizeof(struct fuse_in_header), sizeof(in));
+	return in.size;
+}
+
 static struct pending *insert(struct pending_table *table, unsigned share,
 			      struct pending *pending, size_t len)
 {
@@ -107,6 +119,7 @@ static struct pending *insert(struct pending_table *table, unsigned share,
 	pending->share = (uint8_t)share;
 	pending->answered = pending->sent = pending->in_bulk = false;
 	pending->len = (uint32_t)len;
+	pending->wanted = wanted_by(pending);
 	bucket = bucket_of(table, share, head.unique);
 	pending->next = *bucket;
 	*bucket = pending;
@@ -116,6 +129,7 @@ static struct pending *insert(struct pending_table *table, unsigned share,
 		table->writes++;
 		table->write_bytes += len;
 	}
+	table->read_bytes += pending->wanted;
 	return pending;
 }
 
@@ -182,6 +196,7 @@ void pending_remove(struct pending_table *table, struct pending *pending)
 		table->writes--;
 		table->write_bytes -= pending->len;
 	}
+	table->read_bytes -= pending->wanted;
 	give_back(table, pending);
 }
 

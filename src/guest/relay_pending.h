@@ -12,6 +12,7 @@
 #include <stdint.h>
 
 #include "base/list.h"
+#include "proto/bulk.h"
 
 #define PENDING_BUCKETS 1024 /* a power of two */
 /* Beyond any of these nothing more is taken from the kernel. */
@@ -20,6 +21,9 @@
 /* Longer ones have the room of the longest: only they can be reserved. */
 #define PENDING_LARGE_FROM (64U << 10)
 #define PENDING_WRITE_BYTES_MAX (32U << 20)
+/* Of answers: with one more, and those that the host was not told of yet, they
+ * fit into the memory beside the port, which is so much faster. */
+#define PENDING_READ_BYTES_MAX (BULK_BYTES / 2)
 
 struct pending {
 	struct list order;    /* private */
@@ -32,6 +36,8 @@ struct pending {
 	bool sent;     /* to some server */
 	bool in_bulk;  /* its data lies there: relay_bulk.c */
 	uint32_t bulk_start;
+	uint32_t wanted; /* bytes that a READ asks for */
+	uint32_t unused; /* keeps what follows on a whole word */
 	uint8_t bytes[];
 };
 
@@ -52,7 +58,7 @@ struct pending_table {
 	struct pending *reserve; /* of PENDING_LARGE; NULL: none yet */
 	struct pending *resend;  /* next to be sent again; NULL: none */
 	unsigned count, writes;
-	size_t write_bytes;
+	size_t write_bytes, read_bytes;
 };
 
 void pending_init(struct pending_table *table);

@@ -116,6 +116,32 @@ static void writes_and_requests_have_a_limit(void)
 	pending_release(&table);
 }
 
+static void answers_fit_beside_the_port(void)
+{
+	struct {
+		struct fuse_in_header head;
+		struct fuse_read_in in;
+	} request = { .head = { .opcode = FUSE_READ },
+		      .in = { .size = 1 << 20 } };
+	struct pending_table table;
+
+	pending_init(&table);
+	while (pending_has_room(&table) && request.head.unique < 100) {
+		request.head.unique += 2;
+		pending_add(&table, 0, &request, sizeof(request));
+	}
+	/* and as much again for what is on its way back */
+	CHECK(table.read_bytes == BULK_BYTES / 2);
+	pending_remove(&table, pending_find(&table, 0, 2));
+	CHECK(pending_has_room(&table));
+	/* one that is too short to say asks for nothing */
+	request.head.unique = 200;
+	pending_add(&table, 0, &request, sizeof(request) - 1);
+	CHECK(table.read_bytes == BULK_BYTES / 2 - (1 << 20));
+	pending_release(&table);
+	CHECK(!table.read_bytes);
+}
+
 static void an_error_is_told_once_and_the_first_one(void)
 {
 	struct writes writes;
@@ -313,6 +339,7 @@ int main(void)
 	RUN(writes_and_requests_have_a_limit);
 	RUN(a_large_write_is_kept_where_it_was_read);
 	RUN(what_was_not_sent_is_the_next);
+	RUN(answers_fit_beside_the_port);
 	RUN(an_error_is_told_once_and_the_first_one);
 	RUN(errors_of_forgotten_nodes_are_forgotten);
 	RUN(times_and_mode_of_a_new_file_are_known);
