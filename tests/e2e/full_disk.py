@@ -25,8 +25,8 @@ def main():
     subprocess.run(["mount", "--make-rprivate", "/"], check=True)
     subprocess.run(["mount", "-t", "tmpfs", "-o", "size=1500M,mode=700", "tmpfs", home],
                    check=True)
-    # A full tmpfs has no page for a hole of the memory image either, which on a
-    # disk costs nothing; so that image lies elsewhere.
+    # What a full tmpfs has no page for: holes of the memory image that are too
+    # short to be memory instead. On a disk they cost nothing; it lies elsewhere.
     for data in (f"{folder}/data", f"{home}/data"):
         os.makedirs(data, mode=0o700)
     subprocess.run(["mount", "--bind", f"{folder}/data", f"{home}/data"], check=True)
@@ -126,8 +126,8 @@ def saves(bawn, name):
     room = os.statvfs(bawn.home)
     copy = os.stat(f"{bawn.machine(name)}/disk.qcow2").st_blocks * 512
     assert copy > 64 << 20
-    for place, leave in ((bawn.home, 12 << 20), (bawn.home, copy + (40 << 20)),
-                         (bawn.home, copy + (100 << 20)), (f"{bawn.home}/cache", 12 << 20),
+    for place, leave in ((bawn.home, 12 << 20), (bawn.home, copy + (1 << 20)),
+                         (bawn.home, copy + (40 << 20)), (f"{bawn.home}/cache", 12 << 20),
                          (f"{bawn.home}/data/images", 12 << 20)):
         fill(place, leave)
         done = bawn.raw("save", name, "saved:1", timeout=240)
