@@ -53,6 +53,8 @@ def test_both_sides_see_the_same(boot):
     data = os.urandom(5 << 20)
     with open(machine.path("big"), "wb") as file:
         file.write(data)
+        # what was answered inside the guest is on its way until then
+        os.fsync(file.fileno())
     assert digest(f"{machine.host}/big") == hashlib.sha256(data).hexdigest()
     assert os.stat(machine.path("big")).st_uid == 1000
     assert os.stat(f"{machine.host}/big").st_uid == USER
