@@ -158,10 +158,17 @@ static int kill_supervisor(int folder, struct error *err)
 
 int halt_suspend(int folder, struct error *err)
 {
+	struct error asked = { 0 };
+
 	if (!alive(folder))
 		return 0;
-	if (ask_to_stop(folder, false, ANSWER_MS, err) < 0)
-		return alive(folder) ? -1 : 0;
+	if (ask_to_stop(folder, false, ANSWER_MS, &asked) < 0) {
+		/* without its socket it is about to end */
+		if (gone_within(folder, asked.code == ENOENT ? DEATH_MS : 0))
+			return 0;
+		*err = asked;
+		return -1;
+	}
 	return gone_within(folder, DEATH_MS)
 		       ? 0
 		       : error_set(err, ETIMEDOUT, "does not end");
