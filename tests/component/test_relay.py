@@ -81,6 +81,7 @@ def test_more_than_the_memory_holds_passes_both_ways(boot, bulk):
         for at in range(0, len(data), 5 << 20):
             file.seek(at)
             file.write(data[at:at + 70000])
+        os.fsync(file.fileno())
     assert digest(f"{machine.host}/big") == hashlib.sha256(data).hexdigest()
     with open(f"{machine.host}/other", "wb") as file:
         file.write(data[::-1])
