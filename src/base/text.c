@@ -204,13 +204,18 @@ void text_printable(const char *src, size_t len, char *dst, size_t size)
 	dst[used] = '\0';
 }
 
+uint64_t text_hash_more(uint64_t hash, const void *bytes, size_t len)
+{
+	const uint8_t *at = bytes;
+
+	for (size_t i = 0; i < len; i++)
+		hash = (hash ^ at[i]) * 1099511628211ULL;
+	return hash;
+}
+
 uint64_t text_hash(const char *text)
 {
-	uint64_t hash = 14695981039346656037ULL;
-
-	while (*text)
-		hash = (hash ^ (uint8_t)*text++) * 1099511628211ULL;
-	return hash;
+	return text_hash_more(TEXT_HASH_START, text, strlen(text));
 }
 
 void text_hex(const void *bytes, size_t len, char *dst)

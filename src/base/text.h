@@ -28,6 +28,9 @@ void text_from_size(uint64_t bytes, char *dst, size_t size);
 void text_printable(const char *src, size_t len, char *dst, size_t size);
 /* FNV-1a; for tables and names, never against somebody who chooses text. */
 uint64_t text_hash(const char *text);
+/* The same of bytes, piece by piece: the first hash is TEXT_HASH_START. */
+#define TEXT_HASH_START 14695981039346656037ULL
+uint64_t text_hash_more(uint64_t hash, const void *bytes, size_t len);
 /* lower-case hex of len bytes; dst has 2*len+1 bytes. */
 void text_hex(const void *bytes, size_t len, char *dst);
 /* exactly 2*len hex digits; -1 otherwise. */

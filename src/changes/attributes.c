@@ -20,8 +20,6 @@
 /* The kernel's own limits. */
 #define NAMES_MAX 65536
 #define VALUE_MAX 65536
-#define HASH_BASIS 14695981039346656037u
-#define HASH_PRIME 1099511628211u
 
 static int by_name(const void *a, const void *b)
 {
@@ -138,7 +136,7 @@ const struct tar_xattr *attributes_find(const struct attributes *attributes,
 		       sizeof(wanted), by_name);
 }
 
-static bool same_value(const struct tar_xattr *a, const struct tar_xattr *b)
+bool attributes_same_value(const struct tar_xattr *a, const struct tar_xattr *b)
 {
 	return a && b && a->len == b->len &&
 	       (!a->len || !memcmp(a->value, b->value, a->len));
@@ -150,7 +148,7 @@ bool attributes_same(const struct attributes *a, const struct attributes *b)
 		return false;
 	for (size_t i = 0; i < a->count; i++)
 		if (by_name(&a->items[i], &b->items[i]) ||
-		    !same_value(&a->items[i], &b->items[i]))
+		    !attributes_same_value(&a->items[i], &b->items[i]))
 			return false;
 	return true;
 }
@@ -166,26 +164,17 @@ size_t attributes_size(const struct attributes *attributes)
 	return size;
 }
 
-static uint64_t add_bytes(uint64_t hash, const void *bytes, size_t len)
-{
-	const uint8_t *at = bytes;
-
-	for (size_t i = 0; i < len; i++)
-		hash = (hash ^ at[i]) * HASH_PRIME;
-	return hash;
-}
-
 uint64_t attributes_hash(const struct attributes *attributes)
 {
-	uint64_t hash = HASH_BASIS;
+	uint64_t hash = TEXT_HASH_START;
 
 	for (size_t i = 0; i < attributes->count; i++) {
 		const struct tar_xattr *one = &attributes->items[i];
 		uint64_t len = one->len;
 
-		hash = add_bytes(hash, one->name, strlen(one->name) + 1);
-		hash = add_bytes(hash, &len, sizeof(len));
-		hash = add_bytes(hash, one->value, one->len);
+		hash = text_hash_more(hash, one->name, strlen(one->name) + 1);
+		hash = text_hash_more(hash, &len, sizeof(len));
+		hash = text_hash_more(hash, one->value, one->len);
 	}
 	return attributes->count ? hash | 1 : 0;
 }
@@ -196,7 +185,8 @@ static int move(int fd, const struct attributes *from,
 	for (size_t i = 0; i < to->count; i++) {
 		const struct tar_xattr *one = &to->items[i];
 
-		if (!same_value(attributes_find(from, one->name), one) &&
+		if (!attributes_same_value(attributes_find(from, one->name),
+					   one) &&
 		    fsetxattr(fd, one->name, one->value, one->len, 0) < 0)
 			return -1;
 	}

@@ -34,6 +34,9 @@ void attributes_release(struct attributes *attributes);
 /* NULL when there is none of this name. */
 const struct tar_xattr *attributes_find(const struct attributes *attributes,
 					const char *name);
+/* Both are there and have the same value. */
+bool attributes_same_value(const struct tar_xattr *a,
+			   const struct tar_xattr *b);
 bool attributes_same(const struct attributes *a, const struct attributes *b);
 /* How much they take. */
 size_t attributes_size(const struct attributes *attributes);

@@ -59,8 +59,7 @@ void diff_note_attributes(const struct diff_source *source,
 		const struct tar_xattr *old_one =
 			attributes_find(&was, one->name);
 
-		if (!old_one || old_one->len != one->len ||
-		    memcmp(old_one->value, one->value, one->len) != 0)
+		if (!attributes_same_value(old_one, one))
 			differs(ctx, old_one, one);
 	}
 	for (size_t i = 0; i < was.count; i++)

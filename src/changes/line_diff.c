@@ -14,6 +14,7 @@
 
 #include "base/mem.h"
 #include "base/own.h"
+#include "base/text.h"
 
 #define DIFFERENCES_MAX 1500
 #define BINARY_LOOK 8000
@@ -49,15 +50,10 @@ static uint64_t *hash_lines(const struct line_text *text)
 {
 	uint64_t *hashes = xcalloc(text->count + 1, sizeof(*hashes));
 
-	for (size_t i = 0; i < text->count; i++) {
-		uint64_t hash = 14695981039346656037u;
-
-		for (size_t at = text->starts[i]; at < text->starts[i + 1];
-		     at++)
-			hash = (hash ^ (uint8_t)text->bytes[at]) *
-			       1099511628211u;
-		hashes[i] = hash;
-	}
+	for (size_t i = 0; i < text->count; i++)
+		hashes[i] = text_hash_more(
+			TEXT_HASH_START, text->bytes + text->starts[i],
+			text->starts[i + 1] - text->starts[i]);
 	return hashes;
 }
 

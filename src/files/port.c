@@ -20,8 +20,7 @@
 #define IN_BYTES (2 * RECORD_MAX)
 #define OUT_BYTES (4 * RECORD_MAX)
 #define FINISH_MS 1000
-/* So long a piece is on its way before the next one is made: both sides work.
- */
+/* A piece so long leaves before the next one is made: both sides work. */
 #define SOON_BYTES (256u << 10)
 
 static void on_event(struct source *source, uint32_t events);

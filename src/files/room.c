@@ -85,7 +85,6 @@ static bool tell(struct server *server, unsigned share)
 void room_send(struct server *server)
 {
 	struct room *room = &server->room;
-
 	bool any = false;
 
 	for (unsigned i = 0; room->any_due && i < server->share_count; i++) {

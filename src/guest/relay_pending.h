@@ -36,9 +36,8 @@ struct pending {
 	bool sent;     /* to some server */
 	bool in_bulk;  /* its data lies there: relay_bulk.c */
 	uint32_t bulk_start;
-	uint32_t wanted; /* bytes that a READ asks for */
-	uint32_t unused; /* keeps what follows on a whole word */
-	uint8_t bytes[];
+	uint32_t wanted;                    /* bytes that a READ asks for */
+	_Alignas(uint64_t) uint8_t bytes[]; /* word_copy.h */
 };
 
 /* Sizes of which some are kept for the next one; others go to malloc. */

@@ -100,7 +100,6 @@ static void wait_a_little(struct single_files *single)
 {
 	uint64_t since = loop_now_ms() - single->last_ms;
 
-	single->waiting = true;
 	timer_start(single->loop, &single->settle,
 		    since < BETWEEN_MS ? BETWEEN_MS - since + SETTLE_MS
 				       : SETTLE_MS);
@@ -115,7 +114,7 @@ static void on_events(struct source *source, uint32_t events)
 	/* Whose name it was is looked at once the folder is quiet. */
 	while (read(source->fd, bytes, sizeof(bytes)) > 0)
 		;
-	if (!single->waiting)
+	if (!single->settle.loop)
 		wait_a_little(single);
 }
 
@@ -137,7 +136,6 @@ static void on_settle(struct timer *timer)
 	struct single_files *single =
 		CONTAINER_OF(timer, struct single_files, settle);
 
-	single->waiting = false;
 	if (!some_replaced(single))
 		return;
 	single->last_ms = loop_now_ms();

@@ -36,7 +36,6 @@ struct single_files {
 	struct timer settle;
 	struct single_file files[SINGLE_FILES_MAX];
 	size_t count;
-	bool waiting; /* the timer runs */
 	uint64_t last_ms;
 };
 

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """A change on one side is an event on the other, and nothing read is old"""
+import functools
 import os
 import shutil
 import threading
@@ -79,6 +80,13 @@ def lines(session, watched):
         each.close()
 
 
+def heard(seen, change, *wanted):
+    seen.take()
+    begin = time.monotonic()
+    change()
+    seen.wait(*wanted, since=begin, limit=SECONDS)
+
+
 def test_a_change_on_the_host_is_an_event_in_the_guest(session, watched, lines):
     name, folder = watched
     top = f"{folder}/in"
@@ -86,12 +94,7 @@ def test_a_change_on_the_host_is_an_event_in_the_guest(session, watched, lines):
     seen = lines(f"{folder}/probe", top, f"{top}/saved")
     seen.wait("ready")
 
-    def within(change, *wanted):
-        seen.take()
-        begin = time.monotonic()
-        change()
-        seen.wait(*wanted, since=begin, limit=SECONDS)
-
+    within = functools.partial(heard, seen)
     within(lambda: put(f"{top}/file", "two\n", "a"), "1 MODIFY file", "1 CLOSE file")
     assert session.sh(name, f"cat {top}/file") == "one\ntwo"
     within(lambda: put(f"{top}/new", "x"), "1 CREATE new", "1 CLOSE new")
@@ -130,11 +133,7 @@ def test_in_overlay_mode_an_edit_on_the_host_is_an_event_and_no_copy(session, ov
     name, top, seen = over
     seen.wait("ready")
 
-    def within(change, *wanted):
-        seen.take()
-        begin = time.monotonic()
-        change()
-        seen.wait(*wanted, since=begin, limit=SECONDS)
+    within = functools.partial(heard, seen)
 
     def save():
         put(f"{top}/.saved.tmp", "fresh\n")
