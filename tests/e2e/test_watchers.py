@@ -161,6 +161,8 @@ def test_jest_runs_again(box, lines):
     put(f"{folder}/word.js", "module.exports = 'old'\n")
     seen = lines("script -qec 'node_modules/.bin/jest --watchAll' /dev/null")
     printed(seen, "1 passed")
+    # It counts while it still runs, and overlooks what changes until it says how it is used.
+    printed(seen, "Watch Usage")
     seen.take()
     put(f"{folder}/word.js", f"module.exports = 'new in {box[2]}'\n")
     printed(seen, "1 failed", 60)
