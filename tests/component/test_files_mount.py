@@ -12,9 +12,10 @@ import time
 
 import pytest
 
-from fuse_client import share
+from fuse_client import BINARY, share
 from fuse_mount import Mount
 
+SYNC = os.path.join(os.path.dirname(BINARY), "../../tests/component/sync_alone")
 USER = 61234  # owns the share; shown as uid 1000
 
 
@@ -244,3 +245,19 @@ def test_a_build(mount):
             return False
 
     wait_for(runs)
+
+
+def test_pages_of_mappings_are_written_out_for_a_snapshot(mount):
+    """W9: a snapshot that held them would write them over what the host wrote since."""
+    with open(f"{mount.inside}/mapped", "wb+") as file:
+        file.write(b"-" * 8192)
+        file.flush()
+        os.fsync(file.fileno())
+        with mmap.mmap(file.fileno(), 8192) as pages:
+            sync = subprocess.Popen([SYNC], stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+            assert sync.stdout.readline() == b"begun\n"
+            pages[4096:4099] = b"new"
+            sync.communicate(timeout=30)
+            assert sync.returncode == 0
+            with open(f"{mount.host}/mapped", "rb") as there:
+                assert there.read() == b"-" * 4096 + b"new" + b"-" * 4093
