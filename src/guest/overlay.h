@@ -15,8 +15,9 @@ struct error;
 void overlay_upper(unsigned number, char path[OVERLAY_PATH_MAX]);
 void overlay_work(unsigned number, char path[OVERLAY_PATH_MAX]);
 /*
- * Mounts share number on path. Without redirects and metacopy: what is in the
- * upper folder is all that was changed, and whole.
+ * Mounts share number on path, in the name of the upper folder's owner. Without
+ * redirects and metacopy: what is in the upper folder is all that was changed,
+ * and whole. Without times of access, as the disk that it is on.
  */
 int overlay_mount(unsigned number, const char *path, struct error *err);
 /*

@@ -155,6 +155,37 @@ def test_changes_are_shown_applied_and_discarded(bawn, project, tmp_path):
     assert inside(bawn, box, top, "cat binary folder/three both.txt") == "host3\nguest\n"
 
 
+def test_the_overlay_acts_for_its_owner_and_everybody_keeps_their_rights(bawn, project):
+    """Also when it was mounted again; and no time of access is kept, as on the disk."""
+    box, top = project
+
+    def as_root(script):
+        return bawn("exec", "-u", "root", "-w", top, box, "sh", "-ec", script).out
+
+    owner = inside(bawn, box, top, "id -u").strip()
+    for _ in range(2):
+        inside(bawn, box, top, "rm gone.txt; chmod 0 edit.txt; mkdir read; "
+                               "touch -d @1 read; ls read")
+        assert as_root("stat -c %X read") == "1\n"
+        # the mark for what is gone is the work of who mounted it
+        assert as_root("stat -c '%F %u' /var/lib/bawn/overlay/*/upper/gone.txt") == \
+            f"character special file {owner}\n"
+        as_root("echo root > secret; chmod 600 secret; mkdir -m 700 closed; "
+                "echo in > closed/file; cat edit.txt > copy; mv edit.txt closed; "
+                "mv folder/one closed; chown 7:7 folder/two; chmod 600 folder/two")
+        said = inside(bawn, box, top, "cat secret closed/one folder/two mode.sh 2>&1 || true; "
+                                      "echo x >> folder/two || echo refused; "
+                                      "chown 0 mode.sh 2>/dev/null || echo refused; "
+                                      "stat -c %u secret closed folder/two mode.sh; "
+                                      "rm secret && ls")
+        assert said.count("ermission denied") == 3 and said.count("refused") == 2, said
+        assert f"\n0\n0\n7\n{owner}\n" in said and "#!/bin/sh" in said, said
+        assert "secret" not in said.rsplit(f"\n{owner}\n", 1)[1], said
+        assert as_root("cat closed/file closed/one folder/two copy").startswith("in\n1\n2\nline 1")
+        bawn("discard", "-f", box)
+    assert snapshot(top).keys() == {str(top / name) for name in [*FILES, "binary", "link"]}
+
+
 def snapshot(top):
     found = {}
     for folder, _, files in os.walk(top):
