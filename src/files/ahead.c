@@ -58,6 +58,7 @@ void ahead_list(struct op *op, bool first)
 	if (!folder) {
 		folder = slot_of(ahead, op->share_index, id);
 		folder->held = false;
+		folder->seen = 0;
 	}
 	folder->id = id;
 	folder->share = (uint8_t)op->share_index;
@@ -245,8 +246,12 @@ void ahead_read(struct op *op)
 		return;
 	folder = ahead_folder(&server->ahead, op->share_index,
 			      node_table_id(server->nodes, parent));
-	if (folder && folder->sent < folder->count)
+	if (!folder)
+		return;
+	if (folder->sent < folder->count)
 		server->ahead.turn = folder;
+	if (folder->held || folder->seen)
+		walk_read(server);
 }
 
 /* Bytes sent; 0: not this one. */
@@ -350,18 +355,25 @@ void ahead_send_rest(struct server *server)
 		send_inner(server);
 }
 
+size_t ahead_send_files(struct server *server, struct ahead_folder *folder,
+			size_t most)
+{
+	size_t sent = 0;
+
+	while (folder->sent < folder->count && sent < most)
+		sent += send_file(server, folder->share,
+				  folder->files[folder->sent++]);
+	return sent;
+}
+
 void ahead_send(struct server *server)
 {
 	struct ahead_folder *folder = server->ahead.turn;
-	size_t sent = 0;
 
 	if (server->ahead.made)
 		send_made(server);
 	ahead_send_rest(server);
 	server->ahead.turn = NULL;
-	if (!folder)
-		return;
-	while (folder->sent < folder->count && sent < AHEAD_TURN_BYTES)
-		sent += send_file(server, folder->share,
-				  folder->files[folder->sent++]);
+	if (folder)
+		ahead_send_files(server, folder, AHEAD_TURN_BYTES);
 }

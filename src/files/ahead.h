@@ -39,7 +39,8 @@ struct ahead_name {
 struct ahead_folder {
 	uint64_t id; /* of its node; 0: none */
 	uint8_t share;
-	bool held; /* the relay has its listing: walk.h */
+	bool held;     /* the relay has its listing: walk.h */
+	uint16_t seen; /* the walk that has come through it; 0: none */
 	uint16_t count, sent, folder_count;
 	uint64_t files[AHEAD_FILES]; /* ids */
 	uint64_t folders[AHEAD_INNER];
@@ -83,6 +84,10 @@ void ahead_changed(struct op *op);
 void ahead_read(struct op *op);
 /* Sends what is due; after the answer. */
 void ahead_send(struct server *server);
+/* Files of a folder that were not sent yet, so many bytes or a little more;
+ * tells how many. */
+size_t ahead_send_files(struct server *server, struct ahead_folder *folder,
+			size_t most);
 /* For walk.c: room for the body of an answer; NULL: there is too little. */
 uint8_t *ahead_room(struct server *server, uint32_t opcode, uint64_t node);
 /* Sends what was put there. */

@@ -15,6 +15,7 @@ void walk_begin(struct server *server, bool on)
 {
 	memset(&server->walk, 0, sizeof(server->walk));
 	server->walk.on = on;
+	server->walk.round = 1;
 	ahead_begin(server);
 }
 
@@ -24,23 +25,68 @@ static void add_stop(struct server *server, unsigned share, uint64_t id)
 	const struct ahead_folder *known =
 		ahead_folder(&server->ahead, share, id);
 
-	if ((known && known->held) || walk->count == WALK_STOPS)
+	if ((known && (known->held || known->seen == walk->round)) ||
+	    walk->count == WALK_STOPS)
 		return;
 	walk->stops[walk->count++] = (struct walk_stop){ id, (uint8_t)share };
 }
 
-/* The folders in it behind `after` (0: all), so that the first is next. */
+static unsigned place_of(const struct ahead_folder *folder, uint64_t id)
+{
+	unsigned i = 0;
+
+	while (i < folder->folder_count && folder->folders[i] != id)
+		i++;
+	return i;
+}
+
+/* The folders in it that follow `after` (0: all), so that the first is next. */
 static void add_stops(struct server *server, const struct ahead_folder *folder,
 		      uint64_t after)
 {
-	unsigned first = 0;
+	unsigned count = folder->folder_count, place = place_of(folder, after);
+	unsigned first = place < count ? place + 1 : 0;
 
-	for (unsigned i = 0; after && i < folder->folder_count; i++) {
-		if (folder->folders[i] == after)
-			first = i + 1;
-	}
-	for (unsigned i = folder->folder_count; i > first; i--)
+	for (unsigned i = 0; server->walk.back && i < place; i++)
+		add_stop(server, folder->share, folder->folders[i]);
+	for (unsigned i = count; !server->walk.back && i > first; i--)
 		add_stop(server, folder->share, folder->folders[i - 1]);
+}
+
+static bool was_listed(struct server *server, const struct ahead_folder *in,
+		       unsigned place)
+{
+	return ahead_folder(&server->ahead, in->share, in->folders[place]);
+}
+
+/*
+ * Who keeps on a stack what is still to be seen goes through a folder from its
+ * end (rg does). Where it is not clear it goes on as before.
+ */
+static void find_direction(struct server *server,
+			   const struct ahead_folder *parent, uint64_t id)
+{
+	unsigned place = place_of(parent, id), last = parent->folder_count - 1;
+	bool before, behind;
+
+	if (parent->folder_count < 2 || place > last)
+		return;
+	if (place == 0 || place == last) {
+		if (!was_listed(server, parent, last - place))
+			server->walk.back = place == last;
+		return;
+	}
+	before = was_listed(server, parent, place - 1);
+	behind = was_listed(server, parent, place + 1);
+	if (before != behind)
+		server->walk.back = behind;
+}
+
+/* Somebody asks for it: twice is not the same walk. */
+static void find_round(struct walk *walk, const struct ahead_folder *folder)
+{
+	if (folder->seen == walk->round && !++walk->round)
+		walk->round = 1;
 }
 
 static void start(struct walk *walk)
@@ -72,9 +118,12 @@ void walk_listed(struct op *op)
 	if (!server->walk.on || server->walk.sending || !own)
 		return;
 	own->held = false; /* it would not have been asked for */
+	find_round(&server->walk, own);
+	own->seen = server->walk.round;
 	parent = parent_of(server, op->share_index, op->node, &id);
 	if (!parent)
 		return;
+	find_direction(server, parent, op->request->node);
 	/* First what is in it, then what is beside it. */
 	add_stops(server, parent, op->request->node);
 	add_stops(server, own, 0);
@@ -98,16 +147,67 @@ void walk_found(struct op *op)
 {
 	struct walk *walk = &op->server->walk;
 	uint64_t id = op->request->node, parent;
+	struct ahead_folder *own;
 
 	if (!walk->on || op->node->watch < 0 ||
 	    count_asked(walk, op->share_index, id) % WALK_AGAIN != WALK_NAMES)
 		return;
+	own = ahead_folder(&op->server->ahead, op->share_index, id);
+	if (own)
+		find_round(walk, own);
 	/* The folder itself is next, then those beside it. */
 	if (!parent_of(op->server, op->share_index, op->node, &parent) &&
 	    parent)
 		add_stop(op->server, op->share_index, parent);
 	add_stop(op->server, op->share_index, id);
 	start(walk);
+}
+
+void walk_read(struct server *server)
+{
+	struct walk *walk = &server->walk;
+
+	walk->contents = WALK_CONTENTS;
+	walk->due = true;
+	/* It came another way: some of these wait for nobody. */
+	if (walk->full > WALK_FULL / 2)
+		walk->full = WALK_FULL / 2;
+}
+
+/* The files of folders that come soon. */
+static void send_contents(struct server *server)
+{
+	struct walk *walk = &server->walk;
+	size_t turn = 0;
+
+	while (walk->sent_count && walk->contents && walk->full < WALK_FULL &&
+	       turn < WALK_CONTENTS_TURN) {
+		struct walk_stop *stop = &walk->sent[walk->sent_first];
+		struct ahead_folder *folder =
+			ahead_folder(&server->ahead, stop->share, stop->id);
+		size_t sent;
+
+		walk->sent_first = (walk->sent_first + 1) % WALK_STOPS;
+		walk->sent_count--;
+		if (!folder || folder->sent == folder->count ||
+		    walk->passed++ % WALK_SAMPLE == 0)
+			continue;
+		sent = ahead_send_files(server, folder, WALK_CONTENTS_TURN);
+		walk->contents -= sent < walk->contents ? sent : walk->contents;
+		turn += sent;
+		walk->full++;
+	}
+}
+
+static void note_sent(struct walk *walk, const struct walk_stop *stop)
+{
+	unsigned at = (walk->sent_first + walk->sent_count) % WALK_STOPS;
+
+	walk->sent[at] = *stop;
+	if (walk->sent_count < WALK_STOPS)
+		walk->sent_count++;
+	else
+		walk->sent_first = (at + 1) % WALK_STOPS;
 }
 
 int walk_used(struct server *server, unsigned share, const void *payload,
@@ -122,10 +222,14 @@ int walk_used(struct server *server, unsigned share, const void *payload,
 		struct ahead_folder *folder = ahead_folder(
 			&server->ahead, share, record_used_at(payload, i));
 
-		if (folder)
+		if (folder) {
 			folder->held = false;
+			folder->seen = walk->round;
+		}
 		if (walk->credit < WALK_MOST)
 			walk->credit += 2;
+		if (walk->full)
+			walk->full--;
 	}
 	walk->due = true;
 	walk_send(server);
@@ -230,6 +334,7 @@ static void send_listing(struct server *server, const struct walk_stop *stop)
 	if (!folder)
 		return;
 	folder->held = true;
+	note_sent(&server->walk, stop);
 	add_stops(server, folder, 0);
 }
 
@@ -242,7 +347,8 @@ void walk_send(struct server *server)
 		return;
 	walk->due = false;
 	/* Who waits for an answer need not wait for these. */
-	if (walk->count && walk->credit)
+	if ((walk->count && walk->credit) ||
+	    (walk->sent_count && walk->contents))
 		port_kick(&server->port);
 	while (walk->count && walk->credit && turn++ < WALK_TURN) {
 		struct walk_stop stop = walk->stops[--walk->count];
@@ -251,4 +357,5 @@ void walk_send(struct server *server)
 		send_listing(server, &stop);
 		ahead_send_rest(server);
 	}
+	send_contents(server);
 }

@@ -9,6 +9,10 @@
  * for each that turns out to be used. The relay keeps them (relay_listing.h)
  * and gives back what its kernel never gets.
  *
+ * Who reads files on the way (rg) is sent those of the next folders as well.
+ * Of one folder in a few they are not sent: when its files are asked for, the
+ * walk goes on to read, and so it goes on.
+ *
  * Only listings are sent that may be believed for long: of a watched folder
  * with none but files that have one name.
  */
@@ -29,6 +33,11 @@ struct server;
 #define WALK_ASKED 256
 #define WALK_NAMES 2 /* found in one folder: somebody goes through it */
 #define WALK_AGAIN 4 /* and still does */
+/* Files: bytes that one question for some is good for; at once. */
+#define WALK_CONTENTS (512U << 10)
+#define WALK_CONTENTS_TURN (256U << 10)
+#define WALK_FULL 64  /* folders with files that wait to be used */
+#define WALK_SAMPLE 8 /* in so many folders they are asked for in one */
 
 struct walk_stop {
 	uint64_t id;
@@ -40,6 +49,14 @@ struct walk {
 	struct walk_stop stops[WALK_STOPS]; /* the last one is next */
 	unsigned count;
 	unsigned credit; /* so many may be sent */
+	bool back;       /* it goes from the last to the first */
+	uint16_t round;  /* which walk this is; never 0 */
+	/* Those that were sent, whose files may follow: a ring. */
+	struct walk_stop sent[WALK_STOPS];
+	unsigned sent_first, sent_count;
+	size_t contents; /* so many bytes of these may be sent */
+	unsigned passed; /* folders of which they were; or left out */
+	unsigned full;   /* of which they were, and are not used yet */
 	bool sending;    /* it is us who list */
 	/* Folders in which names were asked for, by their ids. */
 	struct {
@@ -55,6 +72,8 @@ void walk_begin(struct server *server, bool on);
 void walk_listed(struct op *op);
 /* A name was found in op's folder. */
 void walk_found(struct op *op);
+/* A file was asked for in a folder on the way. */
+void walk_read(struct server *server);
 /* The relay's kernel has used the listings of these; -1: that is no record. */
 int walk_used(struct server *server, unsigned share, const void *payload,
 	      size_t len);

@@ -43,18 +43,31 @@ def parse(body):
     return found
 
 
-def listings(files):
-    """Those that came and were not asked for yet: folder -> (flags, entries)"""
+def sent_ahead(files, name):
+    """Answers to such a request that came and nobody asked for: node -> (flags, body)"""
     settle(files)
     found = {}
     for kind, _, payload in files.raw:
         if kind == AHEAD:
             opcode, flags, node, offset = struct.unpack_from("<IIQQ", payload)
-            if opcode == OPS["READDIRPLUS"]:
+            if opcode == OPS[name]:
                 assert offset == 0 and node not in found
-                found[node] = flags, parse(payload[24:])
-    files.raw.clear()
+                found[node] = flags, payload[24:]
     return found
+
+
+def listings(files):
+    """Those that came since the last time: folder -> (flags, entries)"""
+    found = sent_ahead(files, "READDIRPLUS")
+    files.raw.clear()
+    return {node: (flags, parse(body)) for node, (flags, body) in found.items()}
+
+
+def contents(files):
+    """Files: node -> bytes"""
+    found = sent_ahead(files, "READ")
+    assert all(flags == 0 for flags, _ in found.values())
+    return {node: body for node, (_, body) in found.items()}
 
 
 def forget(files, entries):
@@ -91,6 +104,48 @@ def test_what_was_used_brings_more(place, walker):
     assert len(came) == 32
     walker.send_record(AHEAD, struct.pack("<3Q", *list(came)[:3]))
     assert len(listings(walker)) == 6
+
+
+def test_who_reads_on_the_way_gets_the_next_files(walker):
+    top = walker.readdir(plus=True)
+    walker.readdir(top[next(name for name in top if name.startswith("p"))].node, plus=True)
+    assert not contents(walker)  # who only looks gets none
+    folders = [entries for _, entries in listings(walker).values() if "a" in entries]
+    assert len(folders) == 15
+    assert walker.read(folders[0]["b"].node) == b"x"
+    came = contents(walker)
+    assert came[folders[0]["a"].node] == b"x"
+    sent = [entries for entries in folders[1:] if entries["a"].node in came]
+    assert all(came[entries["b"].node] == b"x" for entries in sent)
+    # Of a few they are left out, which tells whether they go on to be read.
+    assert 10 <= len(sent) < 14
+    left_out = next(entries for entries in folders if entries not in sent and entries != folders[0])
+    assert walker.read(left_out["a"].node) == b"x"
+    assert left_out["b"].node in contents(walker)
+
+
+def test_a_walk_from_the_end_gets_what_lies_before(walker):
+    top = walker.readdir(plus=True)
+    names = [name for name in top if name.startswith("p")]
+    inner = walker.readdir(top[names[-1]].node, plus=True)
+    inner_names = [name for name in inner if name.startswith("f")]
+    came = listings(walker)
+    order = [inner[name].node for name in reversed(inner_names)]
+    assert list(came)[:5] == order
+    assert list(came)[5] == top[names[-2]].node
+    assert len(came) == 5 + 2 + 2 * 5
+
+
+def test_what_was_used_is_sent_again_to_the_next_walk_only(walker):
+    top = walker.readdir(plus=True)
+    names = [name for name in top if name.startswith("p")]
+    walker.readdir(top[names[0]].node, plus=True)
+    used = [node for node in listings(walker) if node != top[names[1]].node]
+    walker.send_record(AHEAD, struct.pack(f"<{len(used)}Q", *used))
+    walker.readdir(top[names[1]].node, plus=True)
+    assert not listings(walker)  # who comes there has all of it
+    walker.readdir(top[names[0]].node, plus=True)
+    assert len(listings(walker)) == len(used) + 1
 
 
 def test_names_that_are_asked_for_bring_their_folder(walker):
