@@ -3,10 +3,11 @@
  * relay_early.c - changes that are answered before the server has made them
  *
  * A WRITE of a file that the server has let us change before, as long as it
- * says that there is room; a SETATTR of one that was made here. Both go on to
- * the server in their place among the others, so that whatever follows finds
- * them done. PID 1 is told how many are under way: a session has not ended
- * before the host has what it wrote.
+ * says that there is room; a SETATTR of one that was made here; an UNLINK in a
+ * folder where one went well before. All go on to the server in their place
+ * among the others, so that whatever follows finds them done. PID 1 is told how
+ * many are under way: a session has not ended before the host has what it
+ * wrote.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -99,8 +100,46 @@ void relay_early_set(struct relay *relay, struct pending *pending)
 	if (head.pid != relay->notifier.thread && may_answer(relay, pending) &&
 	    known_set(known, &in, &now, &reply.attr))
 		say(relay, pending, &reply, sizeof(reply));
+	else if (known->is_folder)
+		known->node = 0; /* who may change it is another matter now */
 	else
 		known->has_attr = false;
+}
+
+void relay_early_remove(struct relay *relay, struct pending *pending)
+{
+	struct fuse_out_header reply = { .len = sizeof(reply),
+					 .unique = pending->unique };
+	struct known *known =
+		known_find(&relay->known, pending->share, pending->node);
+
+	/* The journal may have to keep what goes. */
+	if (!known || !known->is_folder ||
+	    !relay->shares[pending->share].roomy || !may_answer(relay, pending))
+		return;
+	known->leaving++;
+	say(relay, pending, &reply, sizeof(reply));
+}
+
+bool relay_early_attr(struct relay *relay, unsigned share,
+		      const struct fuse_in_header *in)
+{
+	struct {
+		struct fuse_out_header head;
+		struct fuse_attr_out attr;
+	} reply = { .head = { .len = sizeof(reply), .unique = in->unique } };
+	const struct known *known =
+		known_find(&relay->known, share, in->nodeid);
+	struct timespec now;
+
+	if (!known || !known->leaving)
+		return false;
+	clock_gettime(CLOCK_REALTIME, &now);
+	if (!known_attr(known, &now, &reply.attr))
+		return false;
+	if (write(relay->shares[share].fd, &reply, sizeof(reply)) < 0)
+		log_limited(LOG_LEVEL_DEBUG, "answer: %s", strerror(errno));
+	return true;
 }
 
 static int error_of_write(const struct pending *pending,
@@ -121,11 +160,18 @@ static int error_of_write(const struct pending *pending,
 void relay_early_done(struct relay *relay, const struct pending *pending,
 		      const struct fuse_out_header *head, const uint8_t *bytes)
 {
+	struct known *known =
+		known_find(&relay->known, pending->share, pending->node);
 	int error = -head->error;
 
+	if (known && known->leaving)
+		known->leaving--;
 	__atomic_add_fetch(&relay->shared->made, 1, __ATOMIC_RELEASE);
 	if (!error && pending->opcode == FUSE_WRITE)
 		error = error_of_write(pending, head, bytes);
+	/* Somebody was faster; it is gone in any case. */
+	if (error == ENOENT && pending->opcode == FUSE_UNLINK)
+		error = 0;
 	if (!error)
 		return;
 	log_limited(LOG_LEVEL_WARN, "a change failed after its answer: %s",
@@ -156,12 +202,23 @@ void relay_early_keep(struct relay *relay, unsigned share, uint64_t node,
 void relay_early_learn(struct relay *relay, const struct pending *pending,
 		       const struct fuse_out_header *head, const uint8_t *bytes)
 {
+	struct fuse_attr_out attr;
+
 	if (head->error)
 		return;
+	if (pending->opcode == FUSE_GETATTR &&
+	    head->len == sizeof(*head) + sizeof(attr)) {
+		memcpy(&attr, bytes + sizeof(*head), sizeof(attr));
+		known_told(&relay->known, pending->share, pending->node,
+			   &attr.attr);
+	}
 	if (pending->opcode == FUSE_CREATE)
 		known_made(&relay->known, pending->share, pending->node,
 			   bytes + sizeof(*head), head->len - sizeof(*head));
 	else if (pending->opcode == FUSE_WRITE ||
 		 pending->opcode == FUSE_SETATTR)
 		known_changed(&relay->known, pending->share, pending->node);
+	/* Where one failed, the next is waited for, also when it was told. */
+	else if (pending->opcode == FUSE_UNLINK && may_answer(relay, pending))
+		known_removed(&relay->known, pending->share, pending->node);
 }

@@ -6,9 +6,10 @@
  * came. Some kinds are not simply passed on:
  *  WRITE      is answered at once where that is right, see relay_early.c
  *  SETATTR    the same
+ *  UNLINK     the same
  *  FLUSH      is answered ENOSYS: the kernel closes without a message
  *  RELEASE    too: there are no handles
- *  FSYNC      its answer carries the error of an earlier write
+ *  FSYNC      its answer carries the error of an earlier change; FSYNCDIR too
  *  INTERRUPT  is answered ENOSYS: the kernel sends no more of them
  *  GETXATTR   of anything but user.* is refused, as the server would; the
  *             kernel asks for security.capability at each first write
@@ -155,6 +156,7 @@ static bool answer_attr(struct relay *relay, unsigned share,
 
 	if (!ahead_take_attr(&relay->ahead, share, in->nodeid, &reply.attr))
 		return false;
+	known_told(&relay->known, share, in->nodeid, &reply.attr.attr);
 	if (write(relay->shares[share].fd, &reply, sizeof(reply)) < 0)
 		log_limited(LOG_LEVEL_DEBUG, "answer: %s", strerror(errno));
 	return true;
@@ -185,21 +187,24 @@ static void send_write(struct relay *relay, uint8_t *bytes,
 		pending_delay(&relay->pending, pending);
 }
 
-static bool send_set(struct relay *relay, struct pending *pending)
+static bool send_change(struct relay *relay, struct pending *pending)
 {
-	relay_early_set(relay, pending);
+	if (pending->opcode == FUSE_SETATTR)
+		relay_early_set(relay, pending);
+	else
+		relay_early_remove(relay, pending);
 	if (!pending->answered)
 		relay->urgent = true;
 	return true;
 }
 
-/* Nobody waits for it; of a WRITE and a SETATTR it was found out before. */
+/* Nobody waits for it; of the first three it was found out before. */
 static bool is_lazy(uint32_t opcode)
 {
-	return opcode == FUSE_FORGET || opcode == FUSE_BATCH_FORGET ||
-	       opcode == FUSE_WRITE || opcode == FUSE_SETATTR ||
-	       opcode == FUSE_FLUSH || opcode == FUSE_RELEASE ||
-	       opcode == FUSE_RELEASEDIR;
+	return opcode == FUSE_WRITE || opcode == FUSE_SETATTR ||
+	       opcode == FUSE_UNLINK || opcode == FUSE_FORGET ||
+	       opcode == FUSE_BATCH_FORGET || opcode == FUSE_FLUSH ||
+	       opcode == FUSE_RELEASE || opcode == FUSE_RELEASEDIR;
 }
 
 /* What was sent ahead and is about to be wrong. */
@@ -241,7 +246,8 @@ static bool take_request(struct relay *relay, unsigned share, uint8_t *bytes,
 		pending_add(&relay->pending, share, bytes, len);
 		return true;
 	case FUSE_GETATTR:
-		if (answer_attr(relay, share, &head))
+		if (answer_attr(relay, share, &head) ||
+		    relay_early_attr(relay, share, &head))
 			return false;
 		pending_add(&relay->pending, share, bytes, len);
 		return true;
@@ -267,7 +273,8 @@ static bool take_request(struct relay *relay, unsigned share, uint8_t *bytes,
 		answer(relay, share, head.unique, ENOSYS);
 		return false;
 	case FUSE_SETATTR:
-		return send_set(
+	case FUSE_UNLINK:
+		return send_change(
 			relay, pending_add(&relay->pending, share, bytes, len));
 	case FUSE_WRITE:
 		send_write(relay, bytes,
@@ -397,7 +404,7 @@ static void pass_answer(struct relay *relay, const struct pending *pending,
 	struct relay_share *share = &relay->shares[pending->share];
 	int error;
 
-	if (pending->opcode == FUSE_FSYNC) {
+	if (pending->opcode == FUSE_FSYNC || pending->opcode == FUSE_FSYNCDIR) {
 		error = writes_take_error(&relay->writes, pending->share,
 					  pending->node);
 		if (error) {

@@ -173,6 +173,10 @@ void relay_walk_tell(struct relay *relay);
  */
 void relay_early_write(struct relay *relay, struct pending *pending);
 void relay_early_set(struct relay *relay, struct pending *pending);
+void relay_early_remove(struct relay *relay, struct pending *pending);
+/* True: GETATTR was answered, of a folder where one of these is under way. */
+bool relay_early_attr(struct relay *relay, unsigned share,
+		      const struct fuse_in_header *in);
 /* The server's answer to one of these; to any other. */
 void relay_early_done(struct relay *relay, const struct pending *pending,
 		      const struct fuse_out_header *head, const uint8_t *bytes);

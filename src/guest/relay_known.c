@@ -10,6 +10,8 @@
 
 #include "proto/record.h"
 
+/* The kernel asks twice for each name, for the way and for the change. */
+#define LEAVING_NS 10000000U
 #define NSEC_MAX 1000000000U
 #define TIMES (FATTR_ATIME | FATTR_MTIME | FATTR_ATIME_NOW | FATTR_MTIME_NOW)
 /* What an answer can be made up for; the rest says nothing of the file. */
@@ -69,12 +71,40 @@ void known_changed(struct known_table *table, unsigned share, uint64_t node)
 		take(table, share, node);
 }
 
+void known_removed(struct known_table *table, unsigned share, uint64_t folder)
+{
+	struct known *slot = known_find(table, share, folder);
+
+	if (folder && (!slot || !slot->is_folder))
+		take(table, share, folder)->is_folder = true;
+}
+
+void known_told(struct known_table *table, unsigned share, uint64_t folder,
+		const struct fuse_attr *attr)
+{
+	struct known *slot = known_find(table, share, folder);
+
+	if (!slot || !slot->is_folder)
+		return;
+	slot->attr = *attr;
+	slot->has_attr = true;
+}
+
 void known_drop(struct known_table *table, unsigned share, uint64_t node)
 {
 	struct known *slot = known_find(table, share, node);
 
 	if (slot)
 		slot->node = 0;
+}
+
+static void forget_attr(struct known_table *table, unsigned share,
+			uint64_t node)
+{
+	struct known *slot = known_find(table, share, node);
+
+	if (slot)
+		slot->has_attr = false;
 }
 
 /* Names in it came or went, and with them names of files. */
@@ -116,7 +146,6 @@ void known_drop_changed(struct known_table *table, unsigned share,
 			const void *request, size_t len)
 {
 	struct fuse_in_header head;
-	struct known *slot;
 
 	memcpy(&head, request, sizeof(head));
 	switch (head.opcode) {
@@ -128,6 +157,8 @@ void known_drop_changed(struct known_table *table, unsigned share,
 		/* Both begin with the other folder. */
 		drop_folder(table, share, head.nodeid);
 		drop_folder(table, share, first_node(request, len));
+		forget_attr(table, share, head.nodeid);
+		forget_attr(table, share, first_node(request, len));
 		break;
 	case FUSE_LINK:
 		known_drop(table, share, first_node(request, len));
@@ -139,9 +170,10 @@ void known_drop_changed(struct known_table *table, unsigned share,
 	case FUSE_FALLOCATE:
 	case FUSE_SETXATTR:
 	case FUSE_REMOVEXATTR:
-		slot = known_find(table, share, head.nodeid);
-		if (slot)
-			slot->has_attr = false;
+	/* A folder in it counts as one of its names. */
+	case FUSE_MKDIR:
+	case FUSE_RMDIR:
+		forget_attr(table, share, head.nodeid);
 		break;
 	default:
 		break;
@@ -201,5 +233,17 @@ bool known_set(struct known *known, const struct fuse_setattr_in *in,
 		attr->mode = (attr->mode & S_IFMT) | (in->mode & 0777);
 	set_times(attr, in, now);
 	*out = (struct fuse_attr_out){ .attr = *attr };
+	return true;
+}
+
+bool known_attr(const struct known *known, const struct timespec *now,
+		struct fuse_attr_out *out)
+{
+	if (!known->is_folder || !known->has_attr || !known->leaving)
+		return false;
+	*out = (struct fuse_attr_out){ .attr = known->attr,
+				       .attr_valid_nsec = LEAVING_NS };
+	set_time(&out->attr.mtime, &out->attr.mtimensec, now);
+	set_time(&out->attr.ctime, &out->attr.ctimensec, now);
 	return true;
 }

@@ -7,8 +7,11 @@
  * on the host's disk, which the server tells. So the kernel is answered at
  * once. Of a file that was made here the attributes are known as well, as they
  * came with the answer: a change of its mode or times can be answered, too.
- * Both go on to the server, which alone decides; relay_writes.h says what
- * becomes of an error.
+ * The same goes for a folder that the server has removed a name from: the next
+ * one that the kernel knows can go as well; and as long as that is under way
+ * the folder's attributes are told from here, which the kernel wants to know
+ * before each. All changes go on to the server, which alone decides;
+ * relay_writes.h says what becomes of an error.
  *
  * A slot is forgotten whenever something else may change the file. Pure.
  */
@@ -20,13 +23,15 @@
 #include <stdint.h>
 #include <time.h>
 
-#define KNOWN_SLOTS 64 /* one for each file; a newer one takes the place */
+#define KNOWN_SLOTS 64 /* one for each node; a newer one takes the place */
 
 struct known {
 	uint64_t node; /* 0: free */
 	uint64_t folder;
 	uint8_t share;
+	bool is_folder; /* names may be removed from it */
 	bool has_attr;
+	unsigned leaving; /* names of a folder: answered, but still there */
 	struct fuse_attr attr;
 };
 
@@ -43,6 +48,15 @@ void known_made(struct known_table *table, unsigned share, uint64_t folder,
 		const void *body, size_t len);
 /* The server has changed it. */
 void known_changed(struct known_table *table, unsigned share, uint64_t node);
+/* The server has removed a name from this folder. */
+void known_removed(struct known_table *table, unsigned share, uint64_t folder);
+/* What the server said of it, if it is a folder's. */
+void known_told(struct known_table *table, unsigned share, uint64_t folder,
+		const struct fuse_attr *attr);
+/* The answer to GETATTR, of a folder that names are leaving; to be believed for
+ * an instant. False: it has to be asked. */
+bool known_attr(const struct known *known, const struct timespec *now,
+		struct fuse_attr_out *out);
 void known_drop(struct known_table *table, unsigned share, uint64_t node);
 /* A request passes that may change more than known_write() and _set() say. */
 void known_drop_changed(struct known_table *table, unsigned share,

@@ -6,6 +6,7 @@ import hashlib
 import os
 import re
 import shutil
+import signal
 import subprocess
 import sys
 import time
@@ -129,6 +130,88 @@ def test_what_the_relay_answers_itself_sends_no_change_off(boot):
             ask_for_nothing(file.fileno())
         used = writes_of(machine.relay.pid) - before
     assert used < 2.5 * count
+
+
+def make_files(folder, count):
+    os.mkdir(folder)
+    for i in range(count):
+        with open(f"{folder}/{i}", "wb") as file:
+            file.write(b"x")
+
+
+def test_names_that_will_go_are_removed_without_waiting(boot):
+    """A write for each answer, one more for the folder's; the port is written to once for many."""
+    machine = boot()
+    assert machine.wait_ready() == ""
+    count = 2000
+    make_files(machine.path("d"), count)
+    names = [entry.path for entry in os.scandir(machine.path("d"))]
+    assert len(names) == count
+    before = writes_of(machine.relay.pid)
+    for name in names:
+        os.unlink(name)
+    used = writes_of(machine.relay.pid) - before
+    os.rmdir(machine.path("d"))  # behind them
+    assert os.listdir(machine.host) == []
+    assert used < 2.5 * count
+
+
+@pytest.fixture
+def keep():
+    """A function after which a file cannot be removed, by anybody."""
+    kept = []
+
+    def keep(path):
+        if subprocess.run(["chattr", "+i", path], stderr=subprocess.DEVNULL, check=False).returncode:
+            pytest.skip("this file system has no immutable files")
+        kept.append(path)
+
+    yield keep
+    for path in kept:
+        subprocess.run(["chattr", "-i", path], check=True)
+
+
+def test_a_name_that_could_not_go_comes_back_with_an_error(boot, keep):
+    machine = boot()
+    assert machine.wait_ready() == ""
+    make_files(machine.path("d"), 20)
+    assert sorted(os.listdir(f"{machine.host}/d")) == sorted(str(i) for i in range(20))
+    keep(f"{machine.host}/d/7")
+    folder = os.open(machine.path("d"), os.O_RDONLY)
+    for i in range(20):
+        os.unlink(machine.path(f"d/{i}"))
+    with pytest.raises(OSError) as caught:
+        os.fsync(folder)
+    assert caught.value.errno == errno.EPERM
+    os.fsync(folder)  # it was told
+    os.close(folder)
+    assert os.listdir(machine.path("d")) == os.listdir(f"{machine.host}/d") == ["7"]
+    with open(machine.path("d/7"), "rb") as file:
+        assert file.read() == b"x"
+    with pytest.raises(OSError) as caught:
+        os.unlink(machine.path("d/7"))
+    assert caught.value.errno == errno.EPERM
+
+
+def test_what_somebody_else_removed_first_is_gone(boot):
+    machine = boot()
+    assert machine.wait_ready() == ""
+    make_files(machine.path("d"), 20)
+    names = sorted(os.listdir(machine.path("d")))
+    os.kill(machine.files.pid, signal.SIGSTOP)
+    try:
+        for name in names[10:]:
+            os.unlink(f"{machine.host}/d/{name}")
+    finally:
+        os.kill(machine.files.pid, signal.SIGCONT)
+    for name in names:
+        with contextlib.suppress(FileNotFoundError):
+            os.unlink(machine.path(f"d/{name}"))
+    folder = os.open(machine.path("d"), os.O_RDONLY)
+    os.fsync(folder)  # no error
+    os.close(folder)
+    os.rmdir(machine.path("d"))
+    assert os.listdir(machine.host) == []
 
 
 def test_the_relay_sleeps_when_nobody_asks(boot):

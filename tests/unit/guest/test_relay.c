@@ -291,6 +291,43 @@ static void whatever_else_changes_a_file_is_no_longer_known(void)
 	CHECK(!gives_up(FUSE_READ, 9, 9) && !gives_up(FUSE_SETXATTR, 8, 9));
 }
 
+static void a_folder_that_names_leave_is_told_of_meanwhile(void)
+{
+	struct fuse_in_header made = { .opcode = FUSE_MKDIR, .nodeid = 3 };
+	struct timespec now = { .tv_sec = 500, .tv_nsec = 5 };
+	struct fuse_attr attr = { .mode = S_IFDIR | 0750, .mtime = 7 };
+	struct fuse_attr_out out;
+	struct known *slot;
+
+	known_clear(&known);
+	known_told(&known, 2, 3, &attr);
+	CHECK(!known_find(&known, 2, 3));
+	known_changed(&known, 2, 3); /* its mode, say */
+	known_removed(&known, 2, 3);
+	slot = known_find(&known, 2, 3);
+	CHECK(slot && slot->is_folder && !known_attr(slot, &now, &out));
+	slot->leaving = 1;
+	CHECK(!known_attr(slot, &now, &out)); /* nobody said what it is */
+	known_told(&known, 2, 3, &attr);
+	CHECK(known_attr(slot, &now, &out));
+	CHECK(out.attr.mode == (S_IFDIR | 0750));
+	CHECK(out.attr.mtime == 500 && out.attr.ctimensec == 5);
+	CHECK(out.attr_valid == 0 && out.attr_valid_nsec <= 10000000);
+	/* One more removal keeps what is known; a new folder does not. */
+	known_removed(&known, 2, 3);
+	CHECK(slot->leaving == 1 && known_attr(slot, &now, &out));
+	known_drop_changed(&known, 2, &made, sizeof(made));
+	CHECK(!known_attr(slot, &now, &out));
+	known_told(&known, 2, 3, &attr);
+	slot->leaving = 0; /* the server knows better now */
+	CHECK(!known_attr(slot, &now, &out));
+	/* Of a file it says nothing. */
+	slot = make_known(1);
+	slot->leaving = 1;
+	known_told(&known, 2, 9, &attr);
+	CHECK(slot->attr.ino == 77 && !known_attr(slot, &now, &out));
+}
+
 static void a_large_write_is_kept_where_it_was_read(void)
 {
 	struct fuse_in_header head = { .opcode = FUSE_WRITE,
@@ -345,5 +382,6 @@ int main(void)
 	RUN(times_and_mode_of_a_new_file_are_known);
 	RUN(what_only_the_server_knows_is_asked_for);
 	RUN(whatever_else_changes_a_file_is_no_longer_known);
+	RUN(a_folder_that_names_leave_is_told_of_meanwhile);
 	return DONE();
 }
