@@ -238,6 +238,19 @@ static void make_room(struct port *port)
 	port->out_start = 0;
 }
 
+/* A new relay does not know the marker. Nothing but this is sent meanwhile. */
+static void hear_calls(struct port *port)
+{
+	size_t left;
+	uint8_t *room = port_room(port, &left);
+
+	if (!call_hear(&port->ear, port->in, port->in_len) ||
+	    left < CALL_ANSWER_BYTES)
+		return;
+	call_answer(&port->ear, port->marker, room);
+	port_commit(port, CALL_ANSWER_BYTES);
+}
+
 /* Consumes input up to the end of the marker. */
 static size_t find_marker(struct port *port)
 {
@@ -253,6 +266,7 @@ static size_t find_marker(struct port *port)
 			return i + 1;
 		}
 	}
+	hear_calls(port);
 	return port->in_len;
 }
 

@@ -18,6 +18,7 @@
 
 #include "base/loop.h"
 #include "proto/bulk.h"
+#include "proto/call.h"
 #include "proto/record.h"
 
 struct error;
@@ -41,6 +42,7 @@ struct port {
 	uint8_t marker[RECORD_MARKER_BYTES];
 	uint8_t marker_back[RECORD_MARKER_BYTES]; /* where a search goes on */
 	size_t marker_seen;
+	struct call_ear ear; /* for calls, until the marker came */
 	bool synchronised;
 	bool waits; /* input is here that has no room for its answers */
 	port_record_fn *on_record;
@@ -53,7 +55,10 @@ struct port {
 /* fd is borrowed and made non-blocking. The caller sets the callbacks. */
 void port_init(struct port *port, int fd);
 void port_release(struct port *port);
-/* Sends the marker and drops input up to its echo. Before port_start(). */
+/*
+ * Sends the marker and drops input up to its echo, but for calls (call.h).
+ * Before port_start().
+ */
 void port_expect_marker(struct port *port,
 			const uint8_t marker[RECORD_MARKER_BYTES]);
 /* Borrowed descriptors; -1: none. */

@@ -50,7 +50,10 @@ void port_release(struct port *port);
 int port_map_slots(struct port *port, int fd, struct error *err);
 /* Another HELLO: whether the guest reads them, and none is in use. */
 void port_use_slots(struct port *port, bool read);
-/* Sends the marker and drops input up to its echo. Before port_start(). */
+/*
+ * Sends the marker and drops input up to its echo, but for calls (call.h).
+ * Before port_start().
+ */
 void port_expect_marker(struct port *port,
 			const uint8_t marker[MUX_MARKER_BYTES]);
 int port_start(struct port *port, struct loop *loop, struct error *err);

@@ -37,6 +37,7 @@ const struct mux_limits mux_net_limits = {
 	.message_max = NET_MESSAGE_MAX,
 	.window = NET_WINDOW,
 	.grant_bytes = NET_WINDOW / 4, /* a write to the port is dear */
+	.answers_calls = true,
 };
 
 void mux_init(struct mux *mux, const struct mux_limits *limits,
@@ -177,6 +178,7 @@ void mux_expect_marker(struct mux *mux, const uint8_t marker[MUX_MARKER_BYTES])
 	find_fallbacks(mux);
 	mux->marker_seen = 0;
 	mux->awaiting_marker = true;
+	mux->ear = (struct call_ear){ 0 };
 
 	mux->input.len = 0;
 	mux->data_left = 0;
@@ -209,7 +211,7 @@ void mux_send_marker(struct mux *mux, const uint8_t marker[MUX_MARKER_BYTES])
 	mux_drop_frame(mux);
 	buffer_consume(&mux->messages, mux->message_left);
 	mux->message_left = 0;
-	memcpy(mux->marker_out, marker, MUX_MARKER_BYTES);
+	memcpy(mux->marker_out + CALL_WORD_BYTES, marker, MUX_MARKER_BYTES);
 	mux->marker_left = MUX_MARKER_BYTES;
 }
 

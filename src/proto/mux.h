@@ -22,6 +22,7 @@
 #include "base/buffer.h"
 #include "base/list.h"
 #include "base/ring.h"
+#include "proto/call.h"
 #include "proto/frame.h"
 #include "proto/slots.h"
 
@@ -39,6 +40,8 @@ struct mux_limits {
 	uint32_t grant_bytes; /* taken before they are granted again */
 	/* Where the peer chooses ids: so that it cannot choose them badly. */
 	uint32_t hash_seed;
+	/* While the marker is awaited: the peer's end may be killed (call.h) */
+	bool answers_calls;
 };
 
 /* Of the control port and of the network port (give it a seed). */
@@ -116,7 +119,7 @@ struct mux { /* private */
 	size_t message_left;    /* of the frame at its front, when begun */
 	uint8_t *slots_out;     /* borrowed; NULL: DATA only */
 	uint64_t slots_free;    /* of those */
-	uint8_t marker_out[MUX_MARKER_BYTES];
+	uint8_t marker_out[CALL_ANSWER_BYTES]; /* or its end: the marker */
 	size_t marker_left;
 	struct mux_stream *sending; /* whose DATA mux_output() handed out */
 	uint8_t header[FRAME_HEADER_BYTES];
@@ -134,6 +137,7 @@ struct mux { /* private */
 	uint8_t marker[MUX_MARKER_BYTES];
 	uint8_t fallback[MUX_MARKER_BYTES]; /* shorter match after a miss */
 	size_t marker_seen;
+	struct call_ear ear; /* for calls, while one is awaited */
 };
 
 void mux_init(struct mux *mux, const struct mux_limits *limits,
@@ -152,7 +156,8 @@ void mux_release(struct mux *mux);
  * Drops every incoming byte until this marker has passed, then calls
  * on_marker. Also forgets streams' and messages' unsent bytes and a
  * half-parsed frame, and marks every stream closed: what was under way belongs
- * to an older epoch. So a last message must be written out before.
+ * to an older epoch. So a last message must be written out before. Calls are
+ * answered meanwhile, where the limits say so.
  */
 void mux_expect_marker(struct mux *mux, const uint8_t marker[MUX_MARKER_BYTES]);
 /*

@@ -24,6 +24,15 @@ static int broken(struct mux *mux, struct error *err, const char *why)
 	return error_set(err, EPROTO, "guest channel: %s", why);
 }
 
+/* Not with the marker behind it: who called has heard it since. */
+static void hear_calls(struct mux *mux, const uint8_t *bytes, size_t len)
+{
+	if (!mux->limits.answers_calls || !call_hear(&mux->ear, bytes, len))
+		return;
+	call_answer(&mux->ear, mux->marker, mux->marker_out);
+	mux->marker_left = CALL_ANSWER_BYTES;
+}
+
 static size_t search_marker(struct mux *mux, const uint8_t *bytes, size_t len)
 {
 	size_t i = 0, seen = mux->marker_seen;
@@ -44,8 +53,10 @@ static size_t search_marker(struct mux *mux, const uint8_t *bytes, size_t len)
 		i++;
 	}
 	mux->marker_seen = seen;
-	if (seen < MUX_MARKER_BYTES)
+	if (seen < MUX_MARKER_BYTES) {
+		hear_calls(mux, bytes, len);
 		return len;
+	}
 	mux->marker_seen = 0;
 	mux->awaiting_marker = false;
 	mux_tell_users(mux);

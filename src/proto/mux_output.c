@@ -209,7 +209,7 @@ int mux_output(struct mux *mux, struct iovec iov[3])
 {
 	if (mux->marker_left > 0) {
 		iov[0] = (struct iovec){
-			mux->marker_out + MUX_MARKER_BYTES - mux->marker_left,
+			mux->marker_out + CALL_ANSWER_BYTES - mux->marker_left,
 			mux->marker_left,
 		};
 		return 1;

@@ -235,7 +235,8 @@ class Port:
         if at < 0:
             return False
         self.pending = self.pending[at + len(self.marker):]
-        echo, self.marker = self.marker, None
+        # of an answer to a call the marker alone, which follows the word
+        echo, self.marker = self.marker[-32:], None
         self.streams.clear()
         self.welcome = None
         self.raw(echo)

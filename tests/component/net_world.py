@@ -19,6 +19,7 @@ import time
 import dns.message
 
 import net_port
+from net_peer import CALL_HEAD, CUT
 
 BUILD = os.environ.get("BAWN_BUILD", os.path.join(os.path.dirname(__file__), "../../build"))
 BINARY = os.environ.get("BAWN_TEST_NET", os.path.join(BUILD, "src/net/bawn-net"))
@@ -107,7 +108,7 @@ class Net:
     def __init__(self, world, folder, **settings):
         self.world, self.folder = world, str(folder)
         self.settings = {
-            "sandbox": "box", "marker": None, "next_marker": "ab" * 32,
+            "sandbox": "box", "marker": None, "next_marker": os.urandom(32).hex(),
             "uid": SANDBOX_UID if os.geteuid() == 0 else 0,
             "policy": [], "preset": "none", "ask_ms": 0,
             "resolver": {"servers": [], "hosts": []},
@@ -166,14 +167,17 @@ class Net:
             self.packet("welcomed")
         return self
 
-    def restart(self):
-        """As the launcher does after a crash: with the announced marker."""
+    def restart(self, word=b""):
+        """As the launcher does after a crash: with the announced marker. A relay with
+        a word does not know that, and calls."""
         marker = self.port.welcome
         self.settings["marker"] = marker.hex()
-        self.settings["next_marker"] = "cd" * 32
-        self.port.marker, self.port.welcome, self.port.pending = marker, None, b""
+        self.settings["next_marker"] = os.urandom(32).hex()
+        self.port.marker, self.port.welcome, self.port.pending = word + marker, None, b""
         self.port.ended = False
         self.start(hello=False)
+        if word:
+            self.port.raw(CUT + CALL_HEAD + word)
         self.port.pump(lambda: self.port.welcome, WAIT_SECONDS, "WELCOME")
         self.packet("welcomed")
 

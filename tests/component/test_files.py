@@ -2,6 +2,7 @@
 """bawn-files alone: what builds and editors rely on, one operation after the other"""
 import errno
 import os
+import select
 import socket
 import stat
 import struct
@@ -11,6 +12,7 @@ import pytest
 
 from fuse_client import (FATTR_ATIME, FATTR_GID, FATTR_MODE, FATTR_MTIME, FATTR_SIZE,
                          FATTR_UID, ROOT, Entry, name_of, share)
+from net_peer import CALL_HEAD
 
 
 def refused(code, call, *args, **more):
@@ -406,6 +408,36 @@ def test_a_successor_goes_on_with_the_same_nodes(place):
     refused(errno.ESTALE, second.read, forgotten)
     assert second.walk("deep/er/file") == node
     os.close(memory)
+    place.check()
+
+
+def test_a_relay_that_calls_is_told_the_marker(place):
+    marker = os.urandom(32)
+    files = place.serve(marker=marker.hex(), start=False)
+    for _ in range(3):
+        word = b"\x80" + os.urandom(31)
+        files.socket.sendall(b"\xff" * 8 + CALL_HEAD + word[:7])
+        files.socket.sendall(word[7:] + CALL_HEAD + word)
+        # once, whatever is asked twice
+        assert files.socket.recv(4096) == word + marker
+    files.socket.sendall(marker)
+    files.hello()
+    files.init()
+    files.create("file")
+    place.check()
+
+
+def test_who_calls_without_end_gets_no_more_than_answers(place):
+    marker = os.urandom(32)
+    files = place.serve(marker=marker.hex(), start=False)
+    calls = [CALL_HEAD + b"\x80" + os.urandom(31) for _ in range(1000)]
+    files.socket.sendall(b"".join(calls) * 200)
+    files.socket.sendall(marker)
+    while files.buffer[-32:] != marker or select.select([files.socket], [], [], 1)[0]:
+        files.buffer += files.socket.recv(1 << 20)
+    assert len(files.buffer) % 64 == 0 and len(files.buffer) <= 64 * len(calls) * 200
+    files.buffer = b""
+    files.hello()
     place.check()
 
 

@@ -20,6 +20,7 @@ import net_origin
 import net_port
 import net_world
 from net_fixtures import rules
+from net_peer import CALL_HEAD
 
 GET = b"GET / HTTP/1.1\r\nHost: good.example\r\n\r\n"
 
@@ -185,6 +186,31 @@ def test_while_there_is_no_server_nothing_passes(make):
     stream.send(b"now")
     origin.wait(lambda one: b"now" in one.received())
     assert b"away" not in origin.received()
+
+
+def test_a_relay_that_calls_is_told_the_marker(make):
+    net = make.net("allow good.example:22")
+    make.origin("203.0.113.10:22", "mute")
+    for _ in range(2):
+        net.process.kill()
+        net.wait()
+        # a word may end as the marker begins
+        net.restart(b"\x80" + os.urandom(30) + net.port.welcome[:1])
+        net.connect("good.example:22").wait_opened()
+
+
+def test_who_calls_without_end_gets_no_more_than_answers(make):
+    net = make.net("")
+    net.process.kill()
+    net.wait()
+    # All of these are there when the server reads for the first time, or soon after.
+    net.port.ended = False
+    net.port.sock.setblocking(False)
+    calls = b"".join(CALL_HEAD + b"\x80" + os.urandom(31) for _ in range(1000))
+    net.port.unsent += calls * 20
+    net.restart(b"\x80" + os.urandom(31))
+    assert net.process.poll() is None
+    assert net.address_of("any.example")
 
 
 def test_forwards_and_sockets_are_told(make):

@@ -23,6 +23,7 @@ enum behaviour {
 	PASS_ON = 1 << 4, /* users take DATA as it comes, or some of it */
 	WRITE_SLOTS = 1 << 5,
 	READ_SLOTS = 1 << 6,
+	HEAR_CALLS = 1 << 7,
 };
 
 struct end {
@@ -121,6 +122,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	struct error err;
 
 	mux_init(&end.mux, &mux_control_limits, &ops, &end);
+	end.mux.limits.answers_calls = end.behaviour & HEAR_CALLS;
 	if (end.behaviour & WRITE_SLOTS)
 		mux_write_slots(&end.mux, slots);
 	if (end.behaviour & READ_SLOTS)
@@ -140,6 +142,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		drain(&end, data[at] * 64u);
 		FUZZ_CHECK(end.mux.input.len <=
 			   FRAME_HEADER_BYTES + FRAME_MESSAGE_MAX);
+		FUZZ_CHECK(end.mux.marker_left <= CALL_ANSWER_BYTES);
 	}
 	drain(&end, SIZE_MAX);
 	mux_release(&end.mux);

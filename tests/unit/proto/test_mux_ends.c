@@ -212,6 +212,73 @@ static void a_watched_marker_comes_in_the_place_of_a_frame(void)
 	}
 }
 
+static void call_with(uint8_t letter, uint8_t bytes[CALL_BYTES])
+{
+	uint8_t random[CALL_WORD_BYTES];
+	struct call call;
+
+	memset(random, letter, sizeof(random));
+	call_begin(&call, random);
+	call_encode(&call, bytes);
+}
+
+static void who_calls_is_told_the_marker_that_is_awaited(void)
+{
+	uint8_t bytes[CALL_BYTES], out[256];
+	struct seen seen;
+	struct error err;
+
+	for (size_t sent = 0; sent <= MUX_MARKER_BYTES; sent++) {
+		start(&seen);
+		seen.mux.limits = mux_net_limits;
+		mux_expect_marker(&seen.mux, marker);
+		mux_send_marker(&seen.mux, marker);
+		CHECK(mux_output_copy(&seen.mux, out, sent) == sent);
+		call_with('a', bytes);
+		CHECK(!mux_input(&seen.mux, bytes, 20, &err));
+		CHECK(!mux_input(&seen.mux, bytes + 20, sizeof(bytes) - 20,
+				 &err));
+		call_with('b', bytes);
+		CHECK(!mux_input(&seen.mux, bytes, sizeof(bytes), &err));
+		/* however much was not read: the last answer, and no other */
+		CHECK(mux_output_copy(&seen.mux, out, sizeof(out)) ==
+		      CALL_ANSWER_BYTES);
+		CHECK(out[1] == 'b' &&
+		      !memcmp(out + CALL_WORD_BYTES, marker, MUX_MARKER_BYTES));
+		CHECK(!mux_input(&seen.mux, bytes, sizeof(bytes), &err));
+		CHECK(mux_output_copy(&seen.mux, out, sizeof(out)) == 0);
+		CHECK(!mux_input(&seen.mux, marker, sizeof(marker), &err));
+		CHECK(seen.markers == 1);
+		mux_release(&seen.mux);
+	}
+}
+
+static void calls_are_heard_only_where_they_are_meant_to_be(void)
+{
+	uint8_t bytes[CALL_BYTES + MUX_MARKER_BYTES], out[256];
+	struct seen seen;
+	struct error err;
+
+	call_with('a', bytes);
+	memcpy(bytes + CALL_BYTES, marker, MUX_MARKER_BYTES);
+	/* not on the control port */
+	start(&seen);
+	mux_expect_marker(&seen.mux, marker);
+	CHECK(!mux_input(&seen.mux, bytes, CALL_BYTES, &err));
+	CHECK(mux_output_copy(&seen.mux, out, sizeof(out)) == 0);
+	mux_release(&seen.mux);
+	/* not when the marker follows: frames do then */
+	start(&seen);
+	seen.mux.limits = mux_net_limits;
+	mux_expect_marker(&seen.mux, marker);
+	CHECK(!mux_input(&seen.mux, bytes, sizeof(bytes), &err));
+	CHECK(seen.markers == 1);
+	CHECK(mux_output_copy(&seen.mux, out, sizeof(out)) == 0);
+	/* and not in an epoch */
+	CHECK(mux_input(&seen.mux, bytes, CALL_BYTES, &err) == -1);
+	mux_release(&seen.mux);
+}
+
 static void expecting_a_marker_ends_the_old_epoch(void)
 {
 	struct seen seen;
@@ -316,6 +383,8 @@ int main(void)
 	RUN(the_marker_is_found_behind_parts_of_itself);
 	RUN(a_marker_in_two_parts_with_other_bytes_between_is_none);
 	RUN(a_watched_marker_comes_in_the_place_of_a_frame);
+	RUN(who_calls_is_told_the_marker_that_is_awaited);
+	RUN(calls_are_heard_only_where_they_are_meant_to_be);
 	RUN(expecting_a_marker_ends_the_old_epoch);
 	RUN(a_marker_cuts_what_was_half_sent);
 	RUN(a_callback_may_release_everything);
