@@ -46,6 +46,7 @@ uint8_t *net_input_room(struct net_input *in, size_t *size)
 void net_input_added(struct net_input *in, size_t len)
 {
 	in->len += len;
+	in->held = 0; /* it is found out anew */
 }
 
 /* How many of the last bytes may be the beginning of this marker. */

@@ -41,5 +41,5 @@ void net_input_added(struct net_input *in, size_t len);
 bool net_input_marker(struct net_input *in,
 		      const uint8_t (*markers)[NET_MARKER_BYTES],
 		      unsigned count, uint8_t found[NET_MARKER_BYTES]);
-/* After net_input_marker(): the bytes that can be used; they lie here. */
+/* The bytes that can be used; after net_input_marker(), if one may come. */
 const uint8_t *net_input_take(struct net_input *in, size_t *len);

@@ -17,6 +17,7 @@
 #include <sched.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/random.h>
 #include <sys/uio.h>
 #include <unistd.h>
 
@@ -65,20 +66,23 @@ static void on_marker(void *ctx)
 	/* Markers are found before the mux sees them. */
 }
 
+/* The last one stays good: its server may die before it was of use. */
+static void note_marker(struct net_shared *shared,
+			const uint8_t marker[NET_MARKER_BYTES])
+{
+	memcpy(shared->markers[NET_MARKER_LAST],
+	       shared->markers[NET_MARKER_NEXT], NET_MARKER_BYTES);
+	memcpy(shared->markers[NET_MARKER_NEXT], marker, NET_MARKER_BYTES);
+}
+
 static void welcome(struct net_relay *relay, const struct net_message *message)
 {
-	struct net_shared *shared = relay->shared;
-
 	if (message->welcome.version != NET_VERSION) {
 		log_limited(LOG_LEVEL_ERROR, "the host speaks version %u",
 			    message->welcome.version);
 		return;
 	}
-	/* The last one stays good: its server may die before it was of use. */
-	memcpy(shared->markers[NET_MARKER_LAST],
-	       shared->markers[NET_MARKER_NEXT], NET_MARKER_BYTES);
-	memcpy(shared->markers[NET_MARKER_NEXT], message->welcome.next_marker,
-	       NET_MARKER_BYTES);
+	note_marker(relay->shared, message->welcome.next_marker);
 	relay->state = NET_SERVED;
 	net_accept_update(relay);
 }
@@ -174,6 +178,7 @@ static void forget(struct net_relay *relay)
 	begin_mux(relay);
 	relay->out_len = relay->out_sent = 0;
 	relay->cut_left = 0;
+	relay->call_due = false;
 	relay->last_stream = UINT32_MAX; /* the next one is 1 */
 }
 
@@ -184,12 +189,21 @@ void net_relay_cut(struct net_relay *relay, const char *why)
 	net_accept_update(relay);
 }
 
-/* The server has to meet something that is no frame, and to begin anew. */
+/*
+ * The server has to meet something that is no frame, and to begin anew; if it
+ * has done so already, it waits for an echo and answers the call.
+ */
 static void begin_deaf(struct net_relay *relay)
 {
+	uint8_t word[CALL_WORD_BYTES];
+
 	forget(relay);
+	if (getrandom(word, sizeof(word), 0) != (ssize_t)sizeof(word))
+		_exit(1); /* cannot be; PID 1 starts another */
+	call_begin(&relay->call, word);
 	relay->state = NET_DEAF;
 	relay->cut_left = NET_CUT_BYTES;
+	relay->call_due = true;
 }
 
 static void say_hello(struct net_relay *relay)
@@ -213,14 +227,30 @@ static void begin_epoch(struct net_relay *relay,
 	say_hello(relay);
 }
 
+/*
+ * Whatever comes and is no answer may be the marker of a server that has come
+ * too late to hear the call.
+ */
+static void listen_for_answer(struct net_relay *relay)
+{
+	uint8_t marker[NET_MARKER_BYTES];
+	size_t len;
+	const uint8_t *bytes = net_input_take(&relay->in, &len);
+
+	if (call_answered(&relay->call, bytes, len, marker)) {
+		note_marker(relay->shared, marker);
+		begin_epoch(relay, marker);
+	} else {
+		relay->call_due = true;
+	}
+}
+
 static void use_input(struct net_relay *relay)
 {
 	size_t len;
 	const uint8_t *bytes = net_input_take(&relay->in, &len);
 	struct error err;
 
-	if (relay->state == NET_DEAF)
-		return;
 	if (mux_input(&relay->mux, bytes, len, &err))
 		net_relay_cut(relay, err.text);
 	net_conn_flush(relay);
@@ -289,6 +319,10 @@ static bool receive_some(struct net_relay *relay)
 
 	if (n <= 0)
 		return false;
+	if (relay->state == NET_DEAF) {
+		listen_for_answer(relay);
+		return n == READS_AT_ONCE * PORT_READ_BYTES;
+	}
 	if (!net_input_marker(&relay->in, known, count, marker)) {
 		use_input(relay);
 		/*
@@ -300,7 +334,6 @@ static bool receive_some(struct net_relay *relay)
 		    !net_input_marker(&relay->in, known, count, marker))
 			return n == READS_AT_ONCE * PORT_READ_BYTES;
 	}
-	memcpy(relay->shared->owed, marker, sizeof(marker));
 	begin_epoch(relay, marker);
 	return false;
 }
@@ -314,15 +347,20 @@ static void receive(struct net_relay *relay)
 static void refill(struct net_relay *relay)
 {
 	relay->out_sent = 0;
-	if (!relay->cut_left) {
+	if (relay->cut_left) {
+		relay->out_len = relay->cut_left < PORT_WRITE_BYTES
+					 ? relay->cut_left
+					 : PORT_WRITE_BYTES;
+		relay->cut_left -= relay->out_len;
+		memset(relay->out, 0xff, relay->out_len);
+	} else if (relay->call_due) {
+		relay->out_len = CALL_BYTES;
+		relay->call_due = false;
+		call_encode(&relay->call, relay->out);
+	} else {
 		relay->out_len = mux_output_copy(&relay->mux, relay->out,
 						 PORT_WRITE_BYTES);
-		return;
 	}
-	relay->out_len = relay->cut_left < PORT_WRITE_BYTES ? relay->cut_left
-							    : PORT_WRITE_BYTES;
-	relay->cut_left -= relay->out_len;
-	memset(relay->out, 0xff, relay->out_len);
 }
 
 /* True when nothing is left to be written. */
@@ -350,8 +388,6 @@ static void flush(struct net_relay *relay)
 	bool all = write_port(relay);
 
 	loop_wait_for(&relay->port, EPOLLIN | (all ? 0U : EPOLLOUT));
-	if (all && is_marker(relay->shared->owed))
-		memset(relay->shared->owed, 0, NET_MARKER_BYTES);
 	net_accept_update(relay);
 }
 
@@ -397,17 +433,12 @@ static int prepare(struct net_relay *relay, const int fds[NET_RELAY_FDS])
 static void begin(struct net_relay *relay, bool again)
 {
 	uint8_t known[NET_MARKERS][NET_MARKER_BYTES];
-	uint8_t owed[NET_MARKER_BYTES];
 
-	memcpy(owed, relay->shared->owed, sizeof(owed));
-	if (again && is_marker(owed)) {
-		begin_epoch(relay, owed);
-	} else if (again && known_markers(relay->shared, known)) {
+	/* A HELLO is perhaps the second one: then the server begins anew. */
+	if (again && known_markers(relay->shared, known))
 		begin_deaf(relay);
-	} else {
-		/* Perhaps a second one: then the server begins anew. */
+	else
 		say_hello(relay);
-	}
 }
 
 /*

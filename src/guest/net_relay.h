@@ -29,8 +29,6 @@ enum {
 struct net_shared {
 	/* Zeros: there is none. */
 	uint8_t markers[NET_MARKERS][NET_MARKER_BYTES];
-	/* Seen, not echoed yet: a successor would wait for it in vain. */
-	uint8_t owed[NET_MARKER_BYTES];
 };
 
 /* Descriptors that PID 1 holds as well, so that they outlive a relay. */

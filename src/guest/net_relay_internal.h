@@ -22,7 +22,7 @@ struct net_conn;
 struct net_relay;
 
 enum net_state {
-	NET_DEAF,     /* drops everything up to a marker */
+	NET_DEAF,     /* drops everything up to the answer to its call */
 	NET_GREETING, /* HELLO was sent; programs wait */
 	NET_SERVED,   /* WELCOME came */
 };
@@ -84,6 +84,8 @@ struct net_relay {
 	uint8_t *out; /* owned: bytes for the port */
 	size_t out_len, out_sent;
 	size_t cut_left; /* bytes 0xff to send before anything else */
+	struct call call;
+	bool call_due; /* it is sent (again) after those */
 	struct net_listener tcp, forward, forward6;
 	struct net_names names;
 	struct net_socket sockets[NET_SOCKETS_MAX];

@@ -92,21 +92,22 @@ void relay_send(struct relay *relay)
 	relay_walk_tell(relay);
 	relay_bulk_tell(relay);
 	for (;;) {
+		size_t len;
 		ssize_t n;
 
-		if (relay->pending.resend)
+		if (relay->pending.resend && relay->connected)
 			send_again(relay);
 		if (out->start == out->end)
 			break;
-		n = write(relay->port_fd, out->bytes + out->start,
-			  out->end - out->start);
+		len = stream_out_piece(out);
+		n = write(relay->port_fd, out->bytes + out->start, len);
 		if (n < 0 && errno == EINTR)
 			continue;
+		stream_out_sent(out, n > 0 ? (size_t)n : 0);
 		if (n <= 0) {
 			wait_for_port(relay, true);
 			return;
 		}
-		stream_out_sent(out, (size_t)n);
 	}
 	relay->urgent = false;
 	wait_for_port(relay, false);
@@ -133,13 +134,12 @@ static void say_hello(struct relay *relay)
 	relay->connected = true;
 }
 
-static void on_new_server(struct relay *relay)
+static void on_new_server(struct relay *relay,
+			  const uint8_t marker[RECORD_MARKER_BYTES])
 {
-	uint8_t marker[RECORD_MARKER_BYTES];
-
-	memcpy(marker, relay->in.tail, sizeof(marker));
+	relay->calling = relay->call_due = false;
 	stream_in_reset(&relay->in);
-	stream_out_raw(&relay->shared->out, marker, sizeof(marker));
+	stream_out_raw(&relay->shared->out, marker, RECORD_MARKER_BYTES);
 	say_hello(relay);
 	relay_bulk_reset(relay);
 	pending_rewind(&relay->pending);
@@ -274,13 +274,44 @@ static void lost(void)
 	nanosleep(&pause, NULL);
 }
 
+static void on_call(struct relay *relay, const uint8_t *bytes, size_t len)
+{
+	uint8_t marker[RECORD_MARKER_BYTES];
+
+	if (!relay_call_answered(relay, bytes, len, marker))
+		return;
+	note_marker(relay->shared, marker);
+	on_new_server(relay, marker);
+}
+
+/* These bytes came, to the place that the input had for them. */
+static void use_input(struct relay *relay, const uint8_t *bytes, size_t len)
+{
+	bool fresh;
+
+	if (relay->calling) {
+		on_call(relay, bytes, len);
+		return;
+	}
+	fresh = stream_in_added(&relay->in, len, relay->shared->markers,
+				relay->shared->marker_count);
+	split(relay);
+	if (fresh) {
+		uint8_t marker[RECORD_MARKER_BYTES];
+
+		memcpy(marker, relay->in.tail, sizeof(marker));
+		on_new_server(relay, marker);
+	} else if (relay->in.deaf) {
+		relay_call_begin(relay);
+	}
+}
+
 static void receive(struct relay *relay)
 {
 	for (int i = 0; i < READS_PER_ROUND; i++) {
 		size_t left;
 		void *room = stream_in_room(&relay->in, &left);
 		ssize_t n = read(relay->port_fd, room, left);
-		bool fresh;
 
 		if (n < 0 && (errno == EAGAIN || errno == EINTR))
 			return;
@@ -288,12 +319,7 @@ static void receive(struct relay *relay)
 			lost();
 			return;
 		}
-		fresh = stream_in_added(&relay->in, (size_t)n,
-					relay->shared->markers,
-					relay->shared->marker_count);
-		split(relay);
-		if (fresh)
-			on_new_server(relay);
+		use_input(relay, room, (size_t)n);
 		if (n < PORT_READ_BYTES)
 			return; /* most likely all; else epoll says so */
 	}
@@ -413,6 +439,8 @@ static _Noreturn void pump(struct relay *relay)
 		/* Answers may have made room for what was left. */
 		for (unsigned i = 0; i < relay->count; i++)
 			relay_fuse_pull(relay, i);
+		if (relay->call_due)
+			relay_call_again(relay);
 		held = n > 0 && held < HOLD_ROUNDS && may_hold(relay) ? held + 1
 								      : 0;
 		if (!held)
@@ -438,19 +466,15 @@ static void keep_descriptors(struct relay *relay,
 	relay->null_fd = open("/dev/null", O_RDWR | O_CLOEXEC);
 }
 
-/*
- * The server is in the middle of a talk with somebody who is dead. It gets the
- * end of the record that was under way, then something that is none: it ends,
- * and the next one begins with a marker.
- */
-static void take_over(struct relay *relay)
+/* A HELLO is perhaps the second one: then the server begins anew. */
+static void begin(struct relay *relay, bool again)
 {
-	struct stream_out *out = &relay->shared->out;
-
-	stream_out_cut(out);
-	memset(out->bytes + out->end, 0xff, RECORD_HEADER_BYTES);
-	out->end += RECORD_HEADER_BYTES;
-	relay->in.deaf = true;
+	if (again && relay->shared->marker_count) {
+		relay_call_begin(relay);
+		return;
+	}
+	stream_out_raw(&relay->shared->out, "", 0);
+	say_hello(relay);
 }
 
 _Noreturn void relay_run(const struct relay_start *start)
@@ -483,10 +507,7 @@ _Noreturn void relay_run(const struct relay_start *start)
 		log_error("%s", strerror(errno));
 		_exit(1);
 	}
-	if (start->again)
-		take_over(relay);
-	else
-		say_hello(relay);
+	begin(relay, start->again);
 	relay_send(relay);
 	pump(relay);
 }

@@ -3,6 +3,7 @@
  * relay_internal.h - what the parts of the relay share
  *
  * relay.c         the loop, the port, PID 1
+ * relay_call.c    asks a server for its marker
  * relay_bulk.c    what does not pass through the port
  * relay_fuse.c    requests of the kernel, answers of the server
  * relay_early.c   changes that are answered before they are made
@@ -28,6 +29,7 @@
 #include "guest/relay_welcome.h"
 #include "guest/relay_writes.h"
 #include "proto/bulk.h"
+#include "proto/call.h"
 
 enum relay_share_state {
 	RELAY_SHARE_NONE,     /* nothing is offered under this number */
@@ -74,6 +76,9 @@ struct relay {
 	int port_fd, control_fd, epoll_fd, null_fd;
 	struct relay_shared *shared;
 	struct stream_in in;
+	struct call call; /* of a deaf relay */
+	bool calling;
+	bool call_due; /* once more */
 	struct spin spin;
 	struct pending_table pending;
 	bool preparing; /* for a snapshot: PID 1 waits until none is pending */
@@ -113,6 +118,14 @@ enum {
 int relay_watch(struct relay *relay, int fd, unsigned number, uint32_t events);
 /* Writes what waits for the port. */
 void relay_send(struct relay *relay);
+
+/* relay_call.c */
+void relay_call_begin(struct relay *relay);
+/* While calling: bytes that came. True: with the answer, which has the marker;
+ * false: it is time to call again. */
+bool relay_call_answered(struct relay *relay, const uint8_t *bytes, size_t len,
+			 uint8_t marker[RECORD_MARKER_BYTES]);
+void relay_call_again(struct relay *relay);
 
 /* What stays in the record of a write whose data does not. */
 #define RELAY_WRITE_HEAD \

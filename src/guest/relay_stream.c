@@ -116,16 +116,24 @@ void stream_in_reset(struct stream_in *in)
 	in->deaf = false;
 }
 
+/* In its place among the other stores: we may be killed between any two. */
+static void be_unsure(struct stream_out *out, bool unsure)
+{
+	__atomic_store_n(&out->unsure, unsure, __ATOMIC_SEQ_CST);
+}
+
 uint8_t *stream_out_room(struct stream_out *out)
 {
 	if (STREAM_OUT_BYTES - out->end >= STREAM_RECORD_MAX)
 		return out->bytes + out->end;
 	if (out->start < STREAM_RECORD_MAX)
 		return NULL;
+	be_unsure(out, true);
 	memmove(out->bytes, out->bytes + out->start, out->end - out->start);
 	out->end -= out->start;
 	out->boundary -= out->start;
 	out->start = 0;
+	be_unsure(out, false);
 	return STREAM_OUT_BYTES - out->end >= STREAM_RECORD_MAX
 		       ? out->bytes + out->end
 		       : NULL;
@@ -154,16 +162,51 @@ void stream_out_sent(struct stream_out *out, size_t len)
 	}
 	if (out->start == out->end)
 		out->start = out->end = out->boundary = 0;
+	be_unsure(out, false);
 }
 
-void stream_out_cut(struct stream_out *out)
+size_t stream_out_piece(struct stream_out *out)
+{
+	size_t end = out->boundary;
+	struct record record;
+
+	while (end < out->end &&
+	       record_decode(out->bytes + end, &record) == 0 &&
+	       end + RECORD_HEADER_BYTES + record.len - out->start <=
+		       STREAM_PIECE_BYTES)
+		end += RECORD_HEADER_BYTES + record.len;
+	if (end == out->start)
+		end = out->end;
+	be_unsure(out, true);
+	return end - out->start < STREAM_PIECE_BYTES ? end - out->start
+						     : STREAM_PIECE_BYTES;
+}
+
+static void cut(struct stream_out *out)
 {
 	if (out->start > out->end || out->boundary < out->start ||
 	    out->boundary > out->end || out->end > STREAM_OUT_BYTES)
 		out->start = out->end = out->boundary = 0;
-	out->end = out->boundary;
-	if (out->start == out->end)
-		out->start = out->end = out->boundary = 0;
+	out->end = out->boundary - out->start;
+	memmove(out->bytes, out->bytes + out->start, out->end);
+	out->start = 0;
+}
+
+void stream_out_break(struct stream_out *out, const void *bytes, size_t len)
+{
+	/* Unsure: more than any record, or the server waits for its rest. */
+	size_t run = out->unsure ? STREAM_RECORD_MAX : RECORD_HEADER_BYTES;
+
+	be_unsure(out, true);
+	cut(out);
+	/* What others wanted to send like this, and could not, is as good. */
+	if (out->end + run + len > STREAM_OUT_BYTES)
+		out->end = 0;
+	memset(out->bytes + out->end, 0xff, run);
+	memcpy(out->bytes + out->end + run, bytes, len);
+	out->end += run + len;
+	out->boundary = out->end;
+	be_unsure(out, false);
 }
 
 void stream_out_raw(struct stream_out *out, const void *bytes, size_t len)

@@ -18,6 +18,7 @@
 
 #define STREAM_RECORD_MAX (RECORD_HEADER_BYTES + RECORD_PAYLOAD_MAX)
 #define STREAM_OUT_BYTES (4 * STREAM_RECORD_MAX)
+#define STREAM_PIECE_BYTES (32U << 10) /* of one request of the driver */
 
 struct stream_in {
 	uint8_t *bytes; /* owned */
@@ -49,6 +50,7 @@ void stream_in_reset(struct stream_in *in);
 struct stream_out {
 	size_t start, end;
 	size_t boundary; /* first end of a record at or after start */
+	bool unsure; /* whether the next piece has left, or where start is */
 	uint8_t bytes[STREAM_OUT_BYTES];
 };
 
@@ -59,7 +61,16 @@ void stream_out_commit(struct stream_out *out, unsigned type, unsigned share,
 		       size_t len);
 /* len bytes from start have left. */
 void stream_out_sent(struct stream_out *out, size_t len);
-/* Nothing is sent any more but the rest of the record that has begun. */
-void stream_out_cut(struct stream_out *out);
+/*
+ * What to write next: whole records where they fit into what the driver takes
+ * with one write, which is all or nothing. So who dies in that write leaves the
+ * other side at the end of a record. Unsure until stream_out_sent().
+ */
+size_t stream_out_piece(struct stream_out *out);
+/*
+ * Nothing is sent any more but the rest of the record that has begun, then
+ * what is no record wherever the other side may be, then these bytes.
+ */
+void stream_out_break(struct stream_out *out, const void *bytes, size_t len);
 /* Bytes that are no record, into an empty buffer. */
 void stream_out_raw(struct stream_out *out, const void *bytes, size_t len);

@@ -10,6 +10,7 @@ import ctypes
 import fcntl
 import os
 import select
+import signal
 import socket
 import subprocess
 import sys
@@ -109,7 +110,7 @@ class NetMachine:
                 self.guest.argv(RELAY), preexec_fn=lambda: place(theirs.fileno(), slots),
                 close_fds=False, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=file,
                 env={**os.environ, "ASAN_OPTIONS": "detect_leaks=0"})
-        theirs.close()
+        self.port = theirs  # the relay's, to take something from a dead one
         os.close(slots)
         self.pid = self.next_pid()
 
@@ -120,6 +121,19 @@ class NetMachine:
             raise NoRules
         assert line, f"the relay ended: {self.relay.wait(timeout=10)}"
         return int(line)
+
+    @contextlib.contextmanager
+    def without_relay(self):
+        """It was killed, and PID 1 has not seen it yet."""
+        dead = os.pidfd_open(self.pid)
+        self.relay.send_signal(signal.SIGSTOP)
+        os.waitid(os.P_PID, self.relay.pid, os.WSTOPPED)
+        os.kill(self.pid, signal.SIGKILL)
+        assert select.select([dead], [], [], 20)[0]
+        os.close(dead)
+        yield
+        self.relay.send_signal(signal.SIGCONT)
+        self.pid = self.next_pid()
 
     def prepare(self, marker):
         self.relay.stdin.write(marker)
@@ -146,6 +160,7 @@ class NetMachine:
         code = self.relay.wait(timeout=20)
         self.relay.stdout.close()
         self.peer.socket.close()
+        self.port.close()
         self.guest.close()
         self.container.close()
         return code if alive else f"ended before: {code}"

@@ -3,6 +3,7 @@
 import errno
 import hashlib
 import os
+import random
 import signal
 import socket
 import struct
@@ -550,6 +551,69 @@ def test_a_killed_relay_comes_back_and_the_server_begins_anew(machine):
         assert got == answer(asked)
 
 
+@pytest.mark.parametrize("taken", (32, 20))
+def test_a_marker_that_died_with_its_relay_is_asked_for(machine, taken):
+    """Killed between the read and the echo: nobody says the marker again by itself."""
+    machine.connection()
+    marker = machine.peer.next
+    with machine.without_relay():
+        machine.peer.begin_again()
+        assert machine.port.recv(taken) == marker[:taken]
+    machine.peer.greet()
+    sock, stream = machine.connection()
+    sock.sendall(b"heard")
+    assert stream.read(5) == b"heard"
+
+
+def test_a_welcome_that_died_with_its_relay_is_not_missed(machine):
+    """The next server begins with a marker that no relay knows."""
+    machine.connection()
+    machine.peer.begin_again()
+    machine.peer.expect(HELLO)
+    with machine.without_relay():
+        machine.peer.message(WELCOME, struct.pack("<I", 1) + machine.peer.next)
+        assert machine.peer.next in machine.port.recv(4096)
+    with pytest.raises(Cut):
+        machine.peer.wait(lambda: False, 10)
+    machine.peer.begin_again()
+    machine.peer.greet()
+    machine.connection()
+
+
+def test_a_marker_that_nobody_announced_is_asked_for(machine):
+    sock, _ = machine.connection()
+    machine.peer.begin_again(os.urandom(32))
+    machine.peer.greet()
+    assert reset_of(sock) == errno.ECONNRESET
+    machine.connection()
+
+
+def serve(peer, fact, seconds=30):
+    """As one server after the other would, until it is so."""
+    deadline = time.monotonic() + seconds
+    while not fact():
+        assert time.monotonic() < deadline
+        try:
+            peer.pump(0.001)
+            if any(kind == HELLO for kind, _ in peer.messages):
+                peer.greet()
+        except Cut:
+            peer.begin_again()
+
+
+def test_a_relay_that_is_killed_again_and_again_comes_back(machine):
+    dice = random.Random(4712)
+    for _ in range(60):
+        os.kill(machine.pid, signal.SIGKILL)
+        machine.pid = machine.next_pid()
+        end = time.monotonic() + dice.random() ** 4 / 20
+        serve(machine.peer, lambda end=end: time.monotonic() > end)
+    waiting = machine.program("198.18.0.9", 80)
+    waiting.sendall(b"patient")
+    serve(machine.peer, lambda: machine.peer.opens)
+    assert machine.peer.accept().read(7) == b"patient"
+
+
 def test_a_frame_that_was_under_way_does_not_survive_the_relay(machine):
     """However little of a frame was sent: what follows is more than its rest."""
     assert len(CUT) > 2 * FRAME.size + 32768
@@ -785,7 +849,6 @@ def test_frames_of_no_stream_and_late_messages_are_nothing(machine):
 
 
 def test_random_bytes_never_end_the_relay(machine):
-    import random  # pylint: disable=C0415
     dice = random.Random(4711)
     samples = list(broken_inputs().values())
     for _ in range(60):

@@ -4,7 +4,9 @@ import contextlib
 import errno
 import hashlib
 import os
+import random
 import re
+import select
 import shutil
 import signal
 import subprocess
@@ -13,7 +15,7 @@ import time
 
 import pytest
 
-from relay_machine import MARKER, TAKEN, share, started
+from relay_machine import MARKER, Machine, TAKEN, share, started
 
 USER = 61234  # owns the share; shown as uid 1000
 
@@ -30,9 +32,10 @@ def boot(tmp_path):
     host.mkdir()
     os.chown(host, USER, USER)
 
-    def boot(more=(), bulk=True, **options):
+    def boot(more=(), bulk=True, start=True, **options):
         shares = [share(host, guest_path=str(tmp_path / "inside"), **options), *more]
-        machine = started(shares, tmp_path / "log", bulk)
+        machine = started(shares, tmp_path / "log", bulk) if start else \
+            Machine(shares, tmp_path / "log", bulk)
         machines.append(machine)
         machine.host, machine.tmp = str(host), str(tmp_path)
         return machine
@@ -494,6 +497,65 @@ def test_names_are_found_one_after_the_other(boot):
             assert os.path.exists(machine.path(f"p{i}/f{j}/none"))
 
 
+def drop_all(sock):
+    with contextlib.suppress(BlockingIOError):
+        while sock.recv(1 << 20):
+            pass
+
+
+def serve(machine, seconds=40):
+    """As the launcher: until the relay is ready."""
+    deadline = time.monotonic() + seconds
+    while not select.select([machine.control], [], [], 0.02)[0]:
+        assert time.monotonic() < deadline, "nobody is ready"
+        if machine.files.poll() is not None:
+            machine.start_files()
+    return machine.wait_ready()
+
+
+# Writes whatever happens; what was written and read in one mount is right.
+STUBBORN = """
+import os, sys, threading
+
+stop, wrong, done = threading.Event(), [], threading.Semaphore(0)
+
+def work(number):
+    count = 0
+    while not stop.is_set():
+        count += 1
+        name = f"{sys.argv[1]}/s{number}-{count}"
+        data = os.urandom(100 + 7919 * count % 70000)
+        try:
+            with open(name, "wb") as file:
+                file.write(data)
+                os.fsync(file.fileno())
+            with open(name, "rb") as file:
+                got = file.read()
+            if got != data:
+                wrong.append(name)
+            os.unlink(name)
+            done.release()
+        except OSError:
+            pass
+
+threads = [threading.Thread(target=work, args=(i,)) for i in range(3)]
+for thread in threads:
+    thread.start()
+while True:
+    while done.acquire(blocking=False):
+        pass
+    for _ in range(20):
+        done.acquire()
+    print("more", flush=True)
+    if not sys.stdin.readline():
+        break
+stop.set()
+for thread in threads:
+    thread.join()
+print("\\n".join(wrong), end="")
+"""
+
+
 def test_a_killed_relay_is_replaced(boot):
     machine = boot()
     assert machine.wait_ready() == ""
@@ -514,6 +576,74 @@ def test_a_killed_relay_is_replaced(boot):
     assert machine.wait_ready() == ""
     with open(machine.path("held"), "rb") as file:
         assert file.read() == b"before"
+
+
+@pytest.mark.parametrize("taken", (32, 20))
+def test_a_marker_that_died_with_its_relay_is_asked_for(boot, taken):
+    """Killed between the read and the echo: nobody says the marker again by itself."""
+    machine = boot()
+    assert machine.wait_ready() == ""
+    machine.relay.kill()
+    machine.relay.wait()
+    machine.kill_files()
+    marker = bytes.fromhex(machine.marker)
+    drop_all(machine.theirs)
+    machine.start_files()
+    assert select.select([machine.theirs], [], [], 20)[0]
+    assert machine.theirs.recv(taken) == marker[:taken]
+    machine.start_relay(again=True)
+    assert machine.wait_ready() == ""
+    assert machine.files.poll() is None
+    with open(machine.path("file"), "wb") as file:
+        file.write(b"there")
+        os.fsync(file.fileno())
+
+
+def test_a_welcome_that_died_with_its_relay_is_not_missed(boot):
+    machine = boot()
+    assert machine.wait_ready() == ""
+    machine.relay.kill()
+    machine.relay.wait()
+    machine.marker = os.urandom(32).hex()
+    machine.start_relay(again=True)
+    assert serve(machine) == ""
+
+
+def test_a_relay_that_was_killed_before_any_welcome(boot):
+    machine = boot(start=False)
+    machine.start_relay()
+    assert select.select([machine.ours], [], [], 20)[0]  # HELLO
+    machine.relay.kill()
+    machine.relay.wait()
+    machine.start_relay(again=True)
+    machine.start_files()
+    assert machine.files.wait(timeout=10) != 0  # the second HELLO is one too many
+    machine.start_files()
+    assert serve(machine) == ""
+    with open(machine.path("file"), "wb") as file:
+        file.write(b"there")
+        os.fsync(file.fileno())
+
+
+def test_a_relay_that_is_killed_again_and_again_under_load_comes_back(boot):
+    dice = random.Random(4713)
+    machine = boot()
+    assert machine.wait_ready() == ""
+    with subprocess.Popen([sys.executable, "-c", STUBBORN, machine.path("")], text=True,
+                          stdin=subprocess.PIPE, stdout=subprocess.PIPE) as load:
+        for _ in range(12):
+            assert load.stdout.readline() == "more\n"
+            for _ in range(dice.randrange(1, 4)):
+                time.sleep(dice.random() ** 4 / 10)  # at any moment
+                machine.relay.kill()
+                machine.relay.wait()
+                machine.start_relay(again=True)
+                if machine.files.poll() is not None:
+                    machine.start_files()
+            assert serve(machine) == ""
+            print(file=load.stdin, flush=True)
+        wrong = load.communicate(timeout=60)[0]
+    assert wrong.replace("more\n", "") == ""
 
 
 def test_shares_in_shares_files_and_overlays(boot, tmp_path):

@@ -172,7 +172,13 @@ class Host:
 
     def again(self, marker=None):
         self.peer.begin_again(marker)
-        self.greet()
+        while True:
+            try:
+                self.greet()
+                return
+            except Cut:  # the relay was killed once more, right behind its HELLO
+                self.restarts += 1
+                self.peer.begin_again()
 
     def do(self, job):
         """In the thread; waits until it is done."""

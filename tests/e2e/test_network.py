@@ -12,6 +12,7 @@ import pytest
 
 from bawn import START_SECONDS, Bawn, alive, folder_of, wait
 from net_host import Host, hello, http
+from relay_kills import kills
 
 PROBE = os.path.join(os.environ["BAWN_TEST_LIB"], "net_probe")
 GOOD, OTHER = "203.0.113.10", "203.0.113.11"
@@ -198,6 +199,17 @@ def test_a_killed_bawn_net_lets_nothing_through_and_comes_back(net, own):
     out, _ = process.communicate(timeout=20)
     assert b"code" in out
     assert net.sh(own, "nslookup good.test | tail -n +4 | grep Address") == address
+
+
+@pytest.mark.seconds(300)
+def test_a_relay_that_is_killed_again_and_again_under_load_comes_back(net, own):
+    """At any moment: also with a marker in its hands that it has not echoed yet."""
+    rules(net, own, "allow good.test\n")
+    script = kills("bawn-net-relay", "wget -q -T 3 -O /dev/null http://good.test/")
+    done = net("exec", "-u", "root", own, "sh", "-c", script, timeout=180)
+    assert done.out == "killed\n"
+    wait(lambda: get(net, own, "http://good.test/back") == "good good.test /back\n", 60,
+         "the network is back")
 
 
 def test_while_bawn_net_is_stopped_nothing_gets_out(net, own, host):

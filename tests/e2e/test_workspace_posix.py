@@ -11,6 +11,7 @@ import subprocess
 import pytest
 
 from bawn import ROOT, SOAK, wait
+from relay_kills import kills
 
 PROBE = os.environ.get("BAWN_TEST_LIB", "/nonexistent") + "/posix_probe"
 ENTRIES = 100000 if SOAK else 5000
@@ -107,6 +108,23 @@ def test_a_killed_relay_comes_back(session, shared):
          "the folder is back")
     assert relay_of(session, name) not in ("", before)
     assert session.sh(name, f"cat {folder}/held") == "one"
+
+
+@pytest.mark.seconds(300)
+def test_a_relay_that_is_killed_again_and_again_under_load_comes_back(session, tmp_path):
+    """At any moment: also with a marker in its hands that it has not echoed yet."""
+    name = "t-kills"
+    session("create", "--name", name, "-t", "tiny", "-m", "256M", "--cpus", "1", "shell",
+            str(tmp_path), timeout=120)
+    load = f"{tmp_path}/load-$i"
+    script = kills("bawn-relay",
+                   f"head -c $((i * 9000)) /dev/urandom > {load} && sync {load}")
+    out = session("exec", "-u", "root", name, "sh", "-c", script, timeout=120).out
+    assert out == "killed\n"
+    wait(lambda: session.raw("exec", name, "touch", f"{tmp_path}/after").code == 0, 60,
+         "the folder is back")
+    wait((tmp_path / "after").exists, 20, "it is the host's")
+    session("rm", "-f", name)
 
 
 def files_pid(session, name):

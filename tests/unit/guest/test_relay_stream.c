@@ -124,6 +124,13 @@ static void what_is_no_record_is_dropped_up_to_a_marker(void)
 	stream_in_release(&in);
 }
 
+static bool is_record(const uint8_t *bytes)
+{
+	struct record record;
+
+	return record_decode(bytes, &record) == 0;
+}
+
 static void a_successor_finishes_the_record_that_was_under_way(void)
 {
 	struct stream_out *out = xcalloc(1, sizeof(*out));
@@ -135,16 +142,22 @@ static void a_successor_finishes_the_record_that_was_under_way(void)
 	CHECK(out->end == 300);
 	stream_out_sent(out, 130);
 	CHECK(out->start == 130 && out->boundary == 200);
-	stream_out_cut(out);
-	CHECK(out->start == 130 && out->end == 200);
-	CHECK(out->bytes[out->end - 1] == 'b');
-	stream_out_sent(out, 70);
+	stream_out_break(out, "call", 4);
+	CHECK(out->start == 0 && out->end == 70 + 8 + 4);
+	CHECK(out->bytes[69] == 'b' && !is_record(out->bytes + 70));
+	CHECK(!memcmp(out->bytes + 78, "call", 4));
+	/* So does the next one with that. */
+	stream_out_sent(out, 20);
+	stream_out_break(out, "next", 4);
+	CHECK(out->end == 62 + 8 + 4 && !memcmp(out->bytes + 58, "call", 4));
+	stream_out_sent(out, out->end);
 	CHECK(out->start == 0 && out->end == 0);
 
 	/* At a boundary there is nothing to finish. */
 	stream_out_commit(out, RECORD_FUSE, 0, 92);
-	stream_out_cut(out);
-	CHECK(out->end == 0);
+	stream_out_break(out, "call", 4);
+	CHECK(out->end == 8 + 4);
+	stream_out_sent(out, out->end);
 
 	/* A marker goes before records. */
 	stream_out_raw(out, markers[0], RECORD_MARKER_BYTES);
@@ -157,8 +170,63 @@ static void a_successor_finishes_the_record_that_was_under_way(void)
 	/* What another left is not believed. */
 	out->start = 7;
 	out->boundary = STREAM_OUT_BYTES + 1;
-	stream_out_cut(out);
-	CHECK(out->start == 0 && out->end == 0);
+	stream_out_break(out, "call", 4);
+	CHECK(out->start == 0 && out->end == 8 + 4);
+	free(out);
+}
+
+/* Who is killed in a write does not know whether it has left. */
+static void what_may_have_left_is_ended_wherever_it_ends(void)
+{
+	struct stream_out *out = xcalloc(1, sizeof(*out));
+	size_t most = STREAM_RECORD_MAX + 4;
+
+	stream_out_commit(out, RECORD_FUSE, 0, 92);
+	CHECK(stream_out_piece(out) == 100);
+	stream_out_break(out, "call", 4);
+	CHECK(out->end == most && !is_record(out->bytes));
+	CHECK(out->bytes[most - 5] == 0xff);
+	/* It stays within its bounds, however many die like this. */
+	for (int i = 0; i < 10; i++) {
+		stream_out_piece(out);
+		stream_out_break(out, "call", 4);
+		CHECK(out->end >= most && out->end <= STREAM_OUT_BYTES);
+		CHECK(out->boundary == out->end && out->start == 0);
+	}
+	/* One that knows leaves no doubt. */
+	stream_out_piece(out);
+	stream_out_sent(out, 0);
+	CHECK(!out->unsure);
+	free(out);
+}
+
+static void pieces_are_whole_records_where_they_fit(void)
+{
+	struct stream_out *out = xcalloc(1, sizeof(*out));
+
+	for (int i = 0; i < 5; i++)
+		stream_out_commit(out, RECORD_FUSE, 0, 9992);
+	CHECK(stream_out_piece(out) == 30000);
+	stream_out_sent(out, 30000);
+	CHECK(stream_out_piece(out) == 20000);
+	/* What was cut nevertheless is finished first. */
+	stream_out_sent(out, 5000);
+	CHECK(stream_out_piece(out) == 15000);
+	stream_out_sent(out, 15000);
+	CHECK(out->end == 0);
+
+	stream_out_commit(out, RECORD_FUSE, 0, 65528);
+	stream_out_commit(out, RECORD_FUSE, 0, 92);
+	CHECK(stream_out_piece(out) == STREAM_PIECE_BYTES);
+	stream_out_sent(out, STREAM_PIECE_BYTES);
+	CHECK(stream_out_piece(out) == STREAM_PIECE_BYTES);
+	stream_out_sent(out, STREAM_PIECE_BYTES);
+	CHECK(stream_out_piece(out) == 100);
+	stream_out_sent(out, 100);
+
+	stream_out_raw(out, markers[0], RECORD_MARKER_BYTES);
+	stream_out_commit(out, RECORD_HELLO, 0, RECORD_HELLO_BYTES);
+	CHECK(stream_out_piece(out) == out->end);
 	free(out);
 }
 
@@ -270,6 +338,8 @@ int main(void)
 	RUN(a_marker_is_found_behind_half_a_record);
 	RUN(what_is_no_record_is_dropped_up_to_a_marker);
 	RUN(a_successor_finishes_the_record_that_was_under_way);
+	RUN(what_may_have_left_is_ended_wherever_it_ends);
+	RUN(pieces_are_whole_records_where_they_fit);
 	RUN(output_has_room_until_it_has_not);
 	RUN(a_welcome_names_plain_paths_only);
 	RUN(a_welcome_has_known_values_only);
