@@ -40,6 +40,7 @@
 #define RAM_USED_MIB 640 /* what a boot and the first programs touch */
 #define DISK_USED_MIB 128
 #define NAMES_MAX 10
+#define FAILED_LOG ".failed.log" /* of the last one that failed */
 
 char *warm_key(const struct warm_parts *parts)
 {
@@ -217,6 +218,25 @@ static int make_in(int parent, const char *temporary, const char *name,
 	return fileio_sync_dir(all, err);
 }
 
+/* Of a machine that failed nothing else is left that tells why. */
+static void keep_log(int parent, const char *temporary, struct error *err)
+{
+	AUTO_FREE char *log = xasprintf("%s/supervisor.log", temporary);
+	AUTO_FREE char *path = paths_of(PATHS_DATA, "warm/" FAILED_LOG, NULL);
+	AUTO_CLOSE int fd = openat(
+		parent, log, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
+	int code = err->code;
+	struct stat st;
+
+	/* It was the maker's, and so was the folder. */
+	if (!path || fd < 0 || fstat(fd, &st) < 0 || !S_ISREG(st.st_mode) ||
+	    st.st_nlink != 1 || fchown(fd, geteuid(), getegid()) < 0 ||
+	    renameat(parent, log, parent, FAILED_LOG) < 0)
+		return;
+	error_set(err, 0, "%s (its log: %s)", err->text, path);
+	err->code = code;
+}
+
 static int make(int parent, const char *name,
 		const struct warm_request *request,
 		const struct warm_parts *parts, const struct machine *machine,
@@ -235,6 +255,7 @@ static int make(int parent, const char *name,
 	result = make_in(parent, temporary, name, request, parts, machine, err);
 	progress_done(progress);
 	if (result < 0) {
+		keep_log(parent, temporary, err);
 		fileio_remove_tree(parent, temporary, NULL);
 		return error_prefix(err, "making a warm image");
 	}

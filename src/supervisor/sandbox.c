@@ -23,6 +23,7 @@
 #include "supervisor/requests.h"
 #include "supervisor/sandbox_internal.h"
 #include "supervisor/start.h"
+#include "supervisor/vcpus.h"
 
 #define FULL "the host's disk is full: No space left on device"
 
@@ -33,6 +34,7 @@ enum {
 	SPACE_BYTES = 8 << 20, /* room enough to try again */
 	LAST_WORDS_MS = 1000,  /* for answers to go out */
 	CLOSED_MS = 2000,      /* from closed channels to the exit */
+	LOOK_MS = 5000,        /* for QEMU to say what the vCPUs do */
 };
 
 enum stop_step {
@@ -135,20 +137,35 @@ void sandbox_awake(struct sandbox *sandbox)
 		      json_pack("{s:s}", "accel", sandbox->saved.accel));
 }
 
+void sandbox_looked_at(struct sandbox *sandbox)
+{
+	char line[120];
+
+	/* It was stopped meanwhile, or has answered at last. */
+	if (sandbox->life != SANDBOX_STARTING)
+		return;
+	console_last_line(&sandbox->console, line, sizeof(line));
+	sandbox_fail(sandbox, "the guest did not answer within %u s%s%s",
+		     sandbox->spec->boot_timeout_ms / 1000,
+		     line[0] ? "; its console ends with: " : "", line);
+}
+
 static void on_boot_timer(struct timer *timer)
 {
 	struct sandbox *sandbox =
 		CONTAINER_OF(timer, struct sandbox, boot_timer);
-	char line[120];
 
 	if (sandbox->starved) {
 		sandbox_fail(sandbox, "%s", FULL);
 		return;
 	}
-	console_last_line(&sandbox->console, line, sizeof(line));
-	sandbox_fail(sandbox, "the guest did not answer within %u s%s%s",
-		     sandbox->spec->boot_timeout_ms / 1000,
-		     line[0] ? "; its console ends with: " : "", line);
+	if (!sandbox->late && vcpus_log(sandbox) == 0) {
+		sandbox->late = true;
+		timer_start(sandbox->loop, timer, LOOK_MS);
+		return;
+	}
+	log_error("QEMU does not say what the vCPUs do");
+	sandbox_looked_at(sandbox);
 }
 
 void sandbox_fail(struct sandbox *sandbox, const char *fmt, ...)

@@ -84,6 +84,8 @@ struct sandbox {
 	struct timer boot_timer, stop_timer, space_timer, flush_timer;
 	struct source clock_source; /* the host's clock was set */
 	int stop_step;
+	bool late;           /* no answer in time: the vCPUs are looked at */
+	unsigned vcpus_told; /* so many of them */
 	uint64_t gone_ms;
 };
 

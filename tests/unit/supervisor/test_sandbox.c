@@ -8,6 +8,7 @@
 
 #include <fcntl.h>
 #include <signal.h>
+#include <sys/mman.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -506,6 +507,84 @@ static void a_full_disk_pauses_and_says_so(void)
 	end();
 }
 
+/* QEMU's answer to the next command, which must be this one. */
+static void answer(const char *command, const char *value)
+{
+	char line[1024] = "", text[1024];
+	size_t len = 0;
+	const char *id;
+
+	for (int i = 0; i < 1000 && !memchr(line, '\n', len); i++) {
+		run();
+		if (read(monitor, line + len, 1) == 1)
+			len++;
+	}
+	id = strstr(line, "\"id\":");
+	REQUIRE(id && strstr(line, command));
+	snprintf(text, sizeof(text), "{\"return\":%s,\"id\":%d}\n", value,
+		 (int)strtol(id + 5, NULL, 10));
+	CHECK(write(monitor, text, strlen(text)) > 0);
+	run();
+}
+
+static void begin_late(int *log)
+{
+	spec.boot_timeout_ms = 1;
+	spec.cpus = 2;
+	begin();
+	*log = memfd_create("log", MFD_CLOEXEC);
+	log_to(*log);
+	answer("qmp_capabilities", "{}");
+	answer("query-status", "{\"status\":\"run\\u001bning\"}");
+	CHECK(sandbox.life == SANDBOX_STARTING);
+}
+
+static void end_late(int log, char text[2048])
+{
+	ssize_t len = pread(log, text, 2047, 0);
+
+	text[len > 0 ? len : 0] = '\0';
+	log_to(STDERR_FILENO);
+	close(log);
+	end();
+	spec.boot_timeout_ms = 60000;
+	spec.cpus = 0;
+}
+
+static void a_machine_that_is_late_is_looked_at(void)
+{
+	char text[2048];
+	int log;
+
+	begin_late(&log);
+	answer("info registers",
+	       "\"RIP=ffffffff81e2b0cf RFL=2 [-] CPL=0 II=0 HLT=1\\r\\n\"");
+	CHECK(sandbox.life == SANDBOX_STARTING);
+	answer("info registers", "{\"odd\":1}");
+	CHECK(sandbox.life != SANDBOX_STARTING && sandbox.failed);
+	CHECK(strstr(sandbox.reason, "did not answer within"));
+	end_late(log, text);
+	CHECK(strstr(text, "state: run") && !strchr(text, 033));
+	CHECK(strstr(text, "vCPU 0: halted at 0xffffffff81e2b0cf, in the "
+			   "kernel\n"));
+	CHECK(strstr(text, "vCPU 1: QEMU does not say"));
+	CHECK(!strstr(text, "vCPU 2"));
+}
+
+static void a_machine_that_answers_while_it_is_looked_at_runs(void)
+{
+	char text[2048];
+	int log;
+
+	begin_late(&log);
+	wake();
+	answer("info registers", "\"EIP=10 CPL=3 HLT=0\"");
+	answer("info registers", "\"EIP=10 CPL=3 HLT=0\"");
+	CHECK(sandbox.life == SANDBOX_RUNNING && !sandbox.failed);
+	end_late(log, text);
+	CHECK(strstr(text, "vCPU 0: runs at 0x10, in a program\n"));
+}
+
 static void shares_that_cannot_be_served_fail_a_start(void)
 {
 	static const char said[] = "failed /gone: No such file\n";
@@ -652,6 +731,8 @@ int main(void)
 	RUN(unknown_requests_and_keys_are_errors);
 	RUN(a_killed_qemu_is_a_failure_with_a_reason);
 	RUN(a_full_disk_pauses_and_says_so);
+	RUN(a_machine_that_is_late_is_looked_at);
+	RUN(a_machine_that_answers_while_it_is_looked_at_runs);
 	RUN(shares_that_cannot_be_served_fail_a_start);
 	RUN(shares_that_are_lost_are_told_once);
 	RUN(a_launcher_that_is_gone_ends_the_machine);
