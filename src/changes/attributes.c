@@ -70,7 +70,7 @@ int attributes_copy(struct attributes *attributes,
 static bool is_ours(const char *name)
 {
 	return text_starts(name, TAR_XATTR_PREFIX) &&
-	       name[strlen(TAR_XATTR_PREFIX)] && !strchr(name, '=');
+	       name[strlen(TAR_XATTR_PREFIX)];
 }
 
 /* Values are appended to out, which may move: items get their offsets. */

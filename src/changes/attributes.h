@@ -2,8 +2,7 @@
 /*
  * attributes.h - the extended attributes of a file that changes are about
  *
- * Those of user.* alone: others give rights. Names with a "=" are left out,
- * since an archive cannot have them.
+ * Those of user.* alone: others give rights.
  */
 #pragma once
 

@@ -20,6 +20,9 @@ _Static_assert(sizeof(struct tar_header) == TAR_BLOCK, "a block");
 
 #define TAR_PAX_NOTE "BAWN.note"
 #define TAR_PAX_XATTR "SCHILY.xattr."
+/* In the name of an attribute: the key of a record ends at its first "=". */
+#define TAR_PAX_EQUALS "%3D"
+#define TAR_PAX_PERCENT "%25"
 
 /* Octal, zero-filled; false when it does not fit (the field is 0 then). */
 bool tar_header_put(char *field, size_t size, uint64_t value);

@@ -89,11 +89,30 @@ static int parse_size(const struct record *record, uint64_t *size)
 	return text_to_u64(record->value, 0, INT64_MAX, size);
 }
 
+/* In place; it becomes no longer. */
+static void decode_name(char *name)
+{
+	char *to = name;
+
+	for (const char *at = name; *at; to++) {
+		bool is_equals = text_starts(at, TAR_PAX_EQUALS);
+
+		if (is_equals || text_starts(at, TAR_PAX_PERCENT)) {
+			*to = is_equals ? '=' : '%';
+			at += strlen(TAR_PAX_EQUALS);
+		} else {
+			*to = *at++;
+		}
+	}
+	*to = '\0';
+}
+
 static int add_xattr(struct tar_pax *pax, const struct record *record,
 		     struct error *err)
 {
-	const char *name = record->key + strlen(TAR_PAX_XATTR);
+	char *name = record->key + strlen(TAR_PAX_XATTR);
 
+	decode_name(name);
 	if (!text_starts(name, TAR_XATTR_PREFIX) ||
 	    !name[strlen(TAR_XATTR_PREFIX)])
 		return 0;

@@ -7,6 +7,7 @@
  */
 #include "tar/tar_write.h"
 
+#include <stdbool.h>
 #include <string.h>
 #include <sys/stat.h>
 
@@ -157,6 +158,31 @@ static int put_fields(struct tar_header *h, const struct tar_entry *entry,
 	return bad;
 }
 
+/* Of an attribute: as GNU tar does, and "%" only where it must be. */
+static int add_xattr(struct buffer *pax, const struct tar_xattr *item)
+{
+	char name[3 * TAR_NAME_MAX + 1];
+	size_t len = 0;
+
+	if (strlen(item->name) > TAR_NAME_MAX)
+		return -1;
+	for (const char *at = item->name; *at; at++) {
+		bool is_code = text_starts(at, TAR_PAX_EQUALS) ||
+			       text_starts(at, TAR_PAX_PERCENT);
+		const char *code = *at == '=' ? TAR_PAX_EQUALS
+				   : is_code  ? TAR_PAX_PERCENT
+					      : NULL;
+
+		if (code)
+			memcpy(name + len, code, strlen(code));
+		else
+			name[len] = *at;
+		len += code ? strlen(code) : 1;
+	}
+	name[len] = '\0';
+	return add_record(pax, TAR_PAX_XATTR, name, item->value, item->len);
+}
+
 int tar_write_entry(const struct tar_entry *entry, struct buffer *out)
 {
 	AUTO_BUFFER struct buffer pax = BUFFER_INIT(TAR_META_MAX);
@@ -164,8 +190,7 @@ int tar_write_entry(const struct tar_entry *entry, struct buffer *out)
 	int bad = put_fields(&header, entry, &pax);
 
 	for (size_t i = 0; i < entry->xattr_count; i++)
-		bad |= add_record(&pax, TAR_PAX_XATTR, entry->xattrs[i].name,
-				  entry->xattrs[i].value, entry->xattrs[i].len);
+		bad |= add_xattr(&pax, &entry->xattrs[i]);
 	if (entry->note)
 		bad |= add_text(&pax, TAR_PAX_NOTE, entry->note);
 	finish_header(&header);

@@ -91,13 +91,15 @@ static bool takes_xattr(const struct walk *walk, const char *name)
 						"system.posix_acl_",
 						"trusted." };
 
-	/* a record of an archive ends its key there */
+	bool is_user = text_starts(name, TAR_XATTR_PREFIX);
+
+	if (!(walk->setup->flags & TREE_WALK_DISK))
+		return is_user;
+	/* who makes a disk of the archive does not know how we write that */
 	if (strchr(name, '='))
 		return false;
-	if (text_starts(name, TAR_XATTR_PREFIX))
+	if (is_user)
 		return true;
-	if (!(walk->setup->flags & TREE_WALK_DISK))
-		return false;
 	for (size_t i = 0; i < ARRAY_SIZE(of_disks); i++)
 		if (text_starts(name, of_disks[i]))
 			return true;

@@ -337,6 +337,7 @@ os.link("keep.txt", "beside")
 os.link(".envrc", "plain")
 os.chmod("both.txt", 0o600)
 os.setxattr("edit.txt", "user.note", b"guest\x1b")
+os.setxattr("folder", "user.a=b%3D", b"=")
 os.removexattr("gone.txt", "user.old")
 os.setxattr("folder", "user.kind", b"folder")
 os.setxattr("mode.sh", "user.both", b"guest")
@@ -371,6 +372,7 @@ def test_attributes_and_names_of_one_file_come_along(bawn, tmp_path):
     for part in ['# attribute user.note of edit.txt: "guest\\033", was none\n',
                  '# attribute user.old of gone.txt: none, was "1"\n',
                  '# attribute user.kind of folder: "folder", was none\n',
+                 '# attribute user.a=b%3D of folder: "=", was none\n',
                  "# one file: folder/again and edit.txt\n",
                  "# one file: beside and keep.txt\n",
                  "# conflict: mode.sh: changed on the host meanwhile\n"]:
@@ -393,7 +395,7 @@ def test_attributes_and_names_of_one_file_come_along(bawn, tmp_path):
     assert done.code == 1 and "mode.sh: changed on the host" in done.err, done
     assert attributes(top / "mode.sh") == {"user.both": b"host"}
     assert attributes(top / "gone.txt") == {} and (top / "gone.txt").read_text() == "going\n"
-    assert attributes(top / "folder") == {"user.kind": b"folder"}
+    assert attributes(top / "folder") == {"user.kind": b"folder", "user.a=b%3D": b"="}
     assert os.path.samefile(top / "folder/again", top / "edit.txt")
     assert os.listxattr(top / "edit.txt") == ["user.note"]
     assert os.path.samefile(top / "beside", top / "keep.txt")

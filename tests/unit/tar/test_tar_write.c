@@ -8,6 +8,7 @@
 
 #include "base/buffer.h"
 #include "base/error.h"
+#include "base/own.h"
 #include "base/text.h"
 #include "lib/tap.h"
 #include "tar/tar_header.h"
@@ -160,6 +161,28 @@ static void attributes_and_notes_come_back(void)
 	CHECK(seen.entry.mode == (S_IFDIR | 01755));
 }
 
+static void names_of_attributes_may_hold_anything(void)
+{
+	static const char *const names[] = {
+		"user.a=b", "user.=",    "user.%",     "user.%3D",
+		"user.%25", "user.%%3D", "user.%2=5D", "user.%2525=",
+	};
+
+	for (size_t i = 0; i < ARRAY_SIZE(names); i++) {
+		struct tar_xattr attribute = { names[i], "1=2", 3 };
+		struct tar_entry entry = { .path = "f",
+					   .mode = S_IFREG,
+					   .xattrs = &attribute,
+					   .xattr_count = 1 };
+		char expected[64];
+		struct seen seen;
+
+		text_format(expected, sizeof(expected), "%s=1=2", names[i]);
+		REQUIRE(round_trip(&entry, 0, 512, &seen) == 0);
+		CHECK(!strcmp(seen.attribute, expected));
+	}
+}
+
 static void attributes_of_the_system_are_not_read(void)
 {
 	struct tar_xattr attribute = { "security.capability", "x", 1 };
@@ -229,6 +252,7 @@ int main(void)
 	RUN(long_names_and_targets_come_back);
 	RUN(times_come_back_to_the_nanosecond);
 	RUN(attributes_and_notes_come_back);
+	RUN(names_of_attributes_may_hold_anything);
 	RUN(attributes_of_the_system_are_not_read);
 	RUN(the_root_and_hard_links_come_back);
 	RUN(large_numbers_go_to_pax);

@@ -118,6 +118,9 @@ static void names_of_one_file_and_its_users_attributes_are_told(void)
 		CHECK(setxattr("empty/one", "user.a=b", "odd", 3, 0) == 0);
 		walk(&archive, TREE_WALK_CHANGES, false);
 		CHECK(memmem(archive.data, archive.len, "user.a=yes", 10));
+		CHECK(memmem(archive.data, archive.len, "user.a%3Db=odd", 14));
+		buffer_consume(&archive, archive.len);
+		walk(&archive, TREE_WALK_DISK, false);
 		CHECK(!memmem(archive.data, archive.len, "odd", 3));
 		buffer_consume(&archive, archive.len);
 	}
