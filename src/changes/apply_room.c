@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "base/error.h"
+#include "changes/apply_hold.h"
 #include "changes/change_apply.h"
 #include "changes/change_list.h"
 #include "changes/change_set.h"
@@ -105,6 +106,66 @@ void apply_room_growth(const struct apply_setup *setup,
 	}
 }
 
+uint64_t apply_room_of(const struct apply_setup *setup,
+		       const struct change *change)
+{
+	struct statvfs vfs;
+	uint64_t block = BLOCK;
+
+	if (!takes_room(setup, change))
+		return 0;
+	if (fstatvfs(setup->root, &vfs) == 0 && vfs.f_frsize)
+		block = vfs.f_frsize;
+	return data_of(setup->set, change->entry, block);
+}
+
+/* One more than there will be: a file is written beside the old one. */
+static uint64_t files_needed(const struct apply_setup *setup,
+			     const struct change_list *list)
+{
+	uint64_t count = 0, made = 0;
+
+	for (size_t i = 0; i < list->count; i++) {
+		const struct change *change = &list->changes[i];
+
+		count += takes_room(setup, change);
+		made += takes_room(setup, change) && change->kind == CHANGE_NEW;
+	}
+	return made + (count > made);
+}
+
+static int check_files(const struct apply_setup *setup,
+		       const struct change_list *list,
+		       const struct statvfs *vfs, struct error *err)
+{
+	uint64_t there = geteuid() == 0 ? vfs->f_ffree : vfs->f_favail;
+	uint64_t needed = files_needed(setup, list);
+
+	/* some have no end of them, and say zero */
+	if (!vfs->f_files || needed <= there)
+		return 0;
+	return error_say(err, ENOSPC,
+			 "no room on the host's disk for %llu more files: "
+			 "%llu are free; nothing was applied (make room, or "
+			 "apply a part by its PATH)",
+			 (unsigned long long)needed, (unsigned long long)there);
+}
+
+/* A quota shows only then. */
+static int take_room(const struct apply_setup *setup, uint64_t needed,
+		     struct error *err)
+{
+	struct error why = { 0 };
+
+	if (!setup->hold ||
+	    apply_hold_take(setup->hold, setup->root, needed, &why) == 0)
+		return 0;
+	return error_say(err, why.code,
+			 "no room on the host's disk: %s; nothing was applied "
+			 "(make room, or apply a part by its PATH)",
+			 why.text);
+}
+
 int apply_room_check(const struct apply_setup *setup,
 		     const struct change_list *list, struct error *err)
 {
@@ -118,7 +179,9 @@ int apply_room_check(const struct apply_setup *setup,
 		vfs.f_frsize;
 	needed = apply_room_needed(setup, list, vfs.f_frsize);
 	if (needed <= there)
-		return 0;
+		return check_files(setup, list, &vfs, err) < 0
+			       ? -1
+			       : take_room(setup, needed, err);
 	return error_say(err, ENOSPC,
 			 "no room on the host's disk: %llu KiB are needed, "
 			 "%llu KiB are free; nothing was applied (make room, "

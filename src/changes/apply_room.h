@@ -3,9 +3,9 @@
  * apply_room.h - whether there is room for a list of changes, before the first
  *
  * Half of a change that fails is never there, but half of the changes would be:
- * a project that no longer fits together. What the file system says is free may
- * be wrong (a quota, or metadata that takes more than it seems), so this is no
- * promise.
+ * a project that no longer fits together. The room is taken at once, where the
+ * file system can do that; metadata may take more than it seems, and a file
+ * that somebody has open frees nothing, so this is no promise.
  */
 #pragma once
 
@@ -13,6 +13,7 @@
 #include <stdint.h>
 
 struct apply_setup;
+struct change;
 struct change_list;
 struct error;
 
@@ -30,6 +31,9 @@ struct apply_growth {
 void apply_room_growth(const struct apply_setup *setup,
 		       const struct change_list *list, const bool *made,
 		       struct apply_growth *growth);
-/* -1 when there is less. */
+/* What this one takes while it is written. */
+uint64_t apply_room_of(const struct apply_setup *setup,
+		       const struct change *change);
+/* -1 when there is less; else what is needed is held from now on. */
 int apply_room_check(const struct apply_setup *setup,
 		     const struct change_list *list, struct error *err);

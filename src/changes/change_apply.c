@@ -4,10 +4,11 @@
  *
  * What is new or changed goes first, then deletions, from the inside out, then
  * what takes the place of something that was deleted. When there was no room
- * for the first, nothing is deleted: it may be the same under its new name. A
- * folder that becomes read-only does so at the end. Each file is written beside
- * the old one and renamed. Files get the present time, or tools that compare
- * times would not notice them; those whose content stays keep theirs.
+ * for one, it ends there, and nothing is deleted: that may be the same under
+ * its new name. A folder that becomes read-only does so at the end. Each file
+ * is written beside the old one and renamed. Files get the present time, or
+ * tools that compare times would not notice them; those whose content stays
+ * keep theirs.
  *
  * A file of the host that has several names is not changed in place: the guest
  * changed one of them, and the others are not what was shown.
@@ -24,7 +25,9 @@
 #include "base/error.h"
 #include "base/mem.h"
 #include "base/own.h"
+#include "changes/apply_hold.h"
 #include "changes/apply_links.h"
+#include "changes/apply_room.h"
 #include "changes/attributes.h"
 #include "changes/change_list.h"
 #include "changes/change_set.h"
@@ -154,6 +157,9 @@ static int write_one(struct applying *all, const struct change *change,
 	/* where it fails (a file may have only so many names), a copy */
 	if (link_one(all, from) == 0)
 		return 0;
+	if (all->setup->hold)
+		apply_hold_give(all->setup->hold,
+				apply_room_of(all->setup, change));
 	clock_gettime(CLOCK_REALTIME, &time);
 	if (keeps_content(change))
 		time = change->host.st_mtim;
@@ -249,7 +255,7 @@ static void write_some(struct applying *all, bool in_place)
 {
 	const struct apply_setup *setup = all->setup;
 
-	for (size_t i = 0; i < all->list->count; i++) {
+	for (size_t i = 0; i < all->list->count && !all->full; i++) {
 		const struct change *change = &all->list->changes[i];
 		struct error one = { 0 };
 

@@ -6,6 +6,7 @@
 
 #include <stdbool.h>
 
+struct apply_hold;
 struct change;
 struct change_list;
 struct change_set;
@@ -26,6 +27,7 @@ struct apply_setup {
 	/* How many got no attributes, which the host's folder does not keep;
 	 * may be NULL. */
 	size_t *unkept;
+	struct apply_hold *hold; /* room for what is written; may be NULL */
 };
 
 /* Whether it is to be made: it is not in conflict, unless forced, and not
@@ -33,8 +35,8 @@ struct apply_setup {
 bool apply_wants(const struct apply_setup *setup, const struct change *change);
 /*
  * Makes all changes but those in conflict and those withheld. A change that
- * fails does not stop the others, but nothing is deleted when there was no room
- * for what is new; the first failure is the error.
+ * fails does not stop the others, unless there was no room for it: then nothing
+ * more is written or deleted. The first failure is the error.
  */
 int change_apply(const struct apply_setup *setup,
 		 const struct change_list *list, struct error *err);

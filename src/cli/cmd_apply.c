@@ -14,6 +14,7 @@
 #include "base/mem.h"
 #include "base/own.h"
 #include "base/text.h"
+#include "changes/apply_hold.h"
 #include "changes/apply_room.h"
 #include "changes/change_apply.h"
 #include "cli/changes.h"
@@ -36,7 +37,8 @@ struct withheld {
 
 struct tally {
 	struct changes_share *one;
-	bool *applied; /* owned; for each change of the share */
+	bool *applied;            /* owned; for each change of the share */
+	struct apply_hold *holds; /* borrowed; for each share */
 	size_t applied_count, wanted_count, conflicts, unkept;
 	json_t *applied_paths, *conflict_paths;
 	struct withheld withheld;
@@ -148,17 +150,20 @@ static void tell_withheld(const struct withheld *withheld, const char *sandbox)
 		sandbox, sandbox);
 }
 
-static struct apply_setup setup_of(const struct changes_share *one,
+static struct apply_setup setup_of(const struct changes *changes, size_t at,
 				   struct tally *tally,
 				   const struct options *options)
 {
+	const struct changes_share *one = &changes->shares[at];
+
 	return (struct apply_setup){ .set = &one->set,
 				     .root = one->root,
 				     .force = options_flag(options, "force"),
 				     .applied = on_applied,
 				     .may_link = may_link,
 				     .ctx = tally,
-				     .unkept = &tally->unkept };
+				     .unkept = &tally->unkept,
+				     .hold = &tally->holds[at] };
 }
 
 /* Before the first change. */
@@ -167,7 +172,7 @@ static int check_room(const struct changes *changes, struct tally *tally,
 {
 	for (size_t i = 0; i < changes->count; i++) {
 		const struct changes_share *one = &changes->shares[i];
-		struct apply_setup setup = setup_of(one, tally, options);
+		struct apply_setup setup = setup_of(changes, i, tally, options);
 
 		if (!one->wanted)
 			continue;
@@ -186,7 +191,7 @@ static int apply_share(struct changes *changes, size_t at, struct tally *tally,
 {
 	struct changes_share *one = &changes->shares[at];
 	AUTO_FREE bool *applied = xcalloc(one->list.count + 1, sizeof(bool));
-	struct apply_setup setup = setup_of(one, tally, options);
+	struct apply_setup setup = setup_of(changes, at, tally, options);
 	int result;
 
 	tally->one = one;
@@ -221,24 +226,53 @@ static void tell_applied(const struct tally *tally,
 	print_json(answer);
 }
 
+static struct apply_hold *holds_new(size_t count)
+{
+	struct apply_hold *holds = xcalloc(count + 1, sizeof(*holds));
+
+	for (size_t i = 0; i < count; i++)
+		holds[i] = APPLY_HOLD_INIT;
+	return holds;
+}
+
+static void holds_release(struct apply_hold *holds, size_t count)
+{
+	for (size_t i = 0; i < count; i++)
+		apply_hold_release(&holds[i]);
+}
+
+static int apply_shares(struct changes *changes, struct tally *tally,
+			const struct options *options, struct error *err)
+{
+	int result = 0;
+
+	for (size_t i = 0; i < changes->count; i++)
+		if (changes->shares[i].wanted &&
+		    apply_share(changes, i, tally, options,
+				result < 0 ? NULL : err) < 0)
+			result = -1;
+	return result;
+}
+
 /* 1: something was left out that was not named. */
 static int apply_all(struct changes *changes, const struct options *options,
 		     struct error *err)
 {
 	AUTO(json) json_t *applied = json_array(), *conflicts = json_array();
 	AUTO(json) json_t *held = json_array();
-	struct tally tally = { .applied_paths = applied,
+	AUTO_FREE struct apply_hold *holds = holds_new(changes->count);
+	struct tally tally = { .holds = holds,
+			       .applied_paths = applied,
 			       .conflict_paths = conflicts,
 			       .withheld = { .paths = held } };
-	int result = 0;
+	int result = check_room(changes, &tally, options, err);
+	bool begun = result == 0;
 
-	if (check_room(changes, &tally, options, err) < 0)
+	if (begun)
+		result = apply_shares(changes, &tally, options, err);
+	holds_release(holds, changes->count);
+	if (!begun)
 		return -1;
-	for (size_t i = 0; i < changes->count; i++)
-		if (changes->shares[i].wanted &&
-		    apply_share(changes, i, &tally, options,
-				result < 0 ? NULL : err) < 0)
-			result = -1;
 	tell_applied(&tally, options);
 	if (tally.unkept)
 		fprintf(stderr,
