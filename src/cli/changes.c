@@ -8,6 +8,13 @@
  * before the guest is asked, and kept for the paths that the guest's answer
  * covers. In this order a change of the host that comes in between is seen as
  * one that came after the guest's.
+ *
+ * So is one that the guest saw before it made its own version: nobody notes
+ * which version that was made of. overlayfs gives the copy the time of the
+ * original, which the first write replaces; the copy's age is by the guest's
+ * clock, and its content may come from a page cache that has not heard of the
+ * host's edit yet; the server cannot tell the reads of a copy from others. A
+ * conflict too many is seen, one too few costs the host its edit.
  */
 #include "cli/changes.h"
 
@@ -366,6 +373,19 @@ void changes_forget(struct changes *changes)
 		changes_name(name, changes->shares[i].number, "tar");
 		unlinkat(changes->folder, name, 0);
 	}
+}
+
+int changes_look(const struct changes *changes, const struct changes_share *one,
+		 struct error *err)
+{
+	return scan(changes->folder, one->number, "scan", one->share->host,
+		    err);
+}
+
+int changes_rebase(const struct changes *changes,
+		   const struct changes_share *one, struct error *err)
+{
+	return rename_file(changes, one->number, "scan", "base", err);
 }
 
 size_t changes_count(const struct changes *changes)

@@ -65,6 +65,14 @@ int changes_load(struct changes *changes, struct error *err);
 /* After applying: the host's files are now what the changes stand on. */
 int changes_note_applied(struct changes *changes, size_t share,
 			 const bool *applied, struct error *err);
+/*
+ * Before and after all changes of a share are dropped: what the host has now is
+ * what the next ones stand on.
+ */
+int changes_look(const struct changes *changes, const struct changes_share *one,
+		 struct error *err);
+int changes_rebase(const struct changes *changes,
+		   const struct changes_share *one, struct error *err);
 /* Nothing is kept any more: `bawn apply` asks the guest again. */
 void changes_forget(struct changes *changes);
 /* What to type to name a held change, fit for a terminal; malloc'd. */

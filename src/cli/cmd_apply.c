@@ -320,7 +320,7 @@ static int run_apply(const struct options *options, struct error *err)
 	return result;
 }
 
-static int discard_share(struct changes *changes,
+static int discard_paths(struct changes *changes,
 			 const struct changes_share *one, struct error *err)
 {
 	AUTO_STREAM struct stream stream = STREAM_INIT;
@@ -337,6 +337,21 @@ static int discard_share(struct changes *changes,
 	if (result == 0 || stream.exited)
 		result = stream_finish(&stream, err);
 	return result;
+}
+
+/*
+ * Who discards all has no version of its own of anything that the host has now:
+ * what the guest changes next stands on that.
+ */
+static int discard_share(struct changes *changes,
+			 const struct changes_share *one, struct error *err)
+{
+	if (one->paths[0])
+		return discard_paths(changes, one, err);
+	if (changes_look(changes, one, err) < 0 ||
+	    discard_paths(changes, one, err) < 0)
+		return -1;
+	return changes_rebase(changes, one, err);
 }
 
 static bool may_discard(const struct options *options, struct error *err)

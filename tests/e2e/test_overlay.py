@@ -490,6 +490,42 @@ def test_what_lies_too_deep_is_named_and_the_rest_is_applied(bawn, project):
     assert bawn("diff", "--name-only", box, cwd=top).out == "plain\n"
 
 
+FILL = r"""
+room() { df -k "$1" | tail -1 | awk '{print $4}'; }
+fallocate -l $((($(room /) - 65536) * 1024)) /ballast
+echo begun > rest
+dd if=/dev/zero bs=64k >> rest
+"""
+
+
+def test_a_guest_whose_disk_is_full_is_looked_at_applied_and_discarded(bawn, project):
+    box, top = project
+    inside(bawn, box, top, "echo guest >> edit.txt; rm gone.txt")
+    done = bawn.raw("exec", "-u", "root", "-w", top, box, "sh", "-c", FILL, timeout=120)
+    assert done.code == 1 and "No space left on device" in done.err, done
+    # nor is there room for the copy that an edit of the host's file needs
+    (top / "large").write_bytes(os.urandom(1 << 20))
+    wait(lambda: "large" in inside(bawn, box, top, "ls"), 10, "the guest sees it")
+    done = bawn.raw("exec", "-w", top, box, "sh", "-c", "echo x >> large")
+    assert done.code != 0 and "No space left on device" in done.err, done
+    # nothing of this needs room inside
+    names = bawn("diff", "--name-only", box, cwd=top).out.splitlines()
+    assert set(names) == {"edit.txt", "gone.txt", "rest"}
+    bawn("apply", box, "edit.txt", "gone.txt", cwd=top)
+    assert (top / "edit.txt").read_text().endswith("guest\n") and not (top / "gone.txt").exists()
+    (top / "keep.txt").write_text("of the host\n")
+    assert (top / "large").stat().st_size == 1 << 20 and not (top / "rest").exists()
+    bawn("discard", "-f", box, "rest", cwd=top)
+    inside(bawn, box, top, "test ! -e rest; echo x >> large; head -c 30000000 /dev/zero > rest")
+    bawn("discard", "-f", box, cwd=top)
+    inside(bawn, box, top, "test ! -e rest; test $(wc -c < large) = 1048576")
+    # and what comes next stands on what the host has now
+    inside(bawn, box, top, "echo guest >> keep.txt")
+    assert bawn("diff", "--name-only", box, cwd=top).out == "keep.txt\n"
+    bawn("apply", box, cwd=top)
+    assert (top / "keep.txt").read_text() == "of the host\nguest\n"
+
+
 def test_only_overlay_mode_has_changes(bawn, shared_box):
     for command in ["diff", "apply", "discard"]:
         done = bawn.raw(command, shared_box)
