@@ -294,7 +294,7 @@ static int note_removal(struct server *server, struct node *folder, int dir,
 	record.path = path_of(server, folder, name, undo->path);
 	if (!record.path)
 		return 0;
-	if (S_ISREG(st->stx_mode) && st->stx_nlink > 1)
+	if (!S_ISDIR(st->stx_mode) && st->stx_nlink > 1)
 		record.flags |= JOURNAL_LINKED;
 	if (!keep_removed(undo, &record, dir, name, st)) {
 		undo_lost(undo, record.share, record.path,

@@ -19,6 +19,7 @@
 
 #define TOUCHED "touched"
 #define RESTORED "restored"
+#define TWINS "twins"
 #define SLACK_NS 1500000000LL /* what a process writes before it notes so */
 #define DONE "done"
 #define TOUCHED_BYTES_MAX (64U << 20)
@@ -216,6 +217,7 @@ bool scan_host_changed(const struct replay *replay, const struct scan *scan,
 }
 
 #define ROW 5 /* numbers for each inode in a file of them */
+#define ROW_BYTES (ROW * sizeof(uint64_t))
 
 static void to_row(const struct journal_file *file, uint64_t row[ROW])
 {
@@ -241,23 +243,58 @@ int step_touch(struct replay *replay, const struct journal_file *file)
 	return 0;
 }
 
+int step_twin(struct replay *replay, const struct journal_file *was,
+	      const struct journal_file *now)
+{
+	uint64_t rows[2 * ROW];
+
+	if (!was->ino)
+		return 0;
+	to_row(was, rows);
+	to_row(now, rows + ROW);
+	return write(replay->twins_fd, rows, sizeof(rows)) == sizeof(rows) ? 0
+									   : -1;
+}
+
+static void from_row(const uint8_t *bytes, struct journal_file *file)
+{
+	uint64_t row[ROW];
+
+	memcpy(row, bytes, sizeof(row));
+	*file = (struct journal_file){ .dev = row[0],
+				       .ino = row[1],
+				       .btime_ns = row[2],
+				       .size = row[3],
+				       .mtime_ns = (int64_t)row[4] };
+}
+
 static int load_rows(int fd, struct inode_map *map, struct error *err)
 {
 	AUTO_BUFFER struct buffer bytes = BUFFER_INIT(TOUCHED_BYTES_MAX);
-	uint64_t row[ROW];
+	struct journal_file file;
 
 	if (fileio_read_fd(fd, &bytes, err) < 0)
 		return -1;
-	for (size_t at = 0; at + sizeof(row) <= bytes.len; at += sizeof(row)) {
-		struct journal_file file = { 0 };
-
-		memcpy(row, bytes.data + at, sizeof(row));
-		file.dev = row[0];
-		file.ino = row[1];
-		file.btime_ns = row[2];
-		file.size = row[3];
-		file.mtime_ns = (int64_t)row[4];
+	for (size_t at = 0; at + ROW_BYTES <= bytes.len; at += ROW_BYTES) {
+		from_row(bytes.data + at, &file);
 		inode_map_put(map, &file);
+	}
+	return 0;
+}
+
+/* In pairs; of one that was cut off nothing was made. */
+static int load_twins(int fd, struct twins *twins, struct error *err)
+{
+	AUTO_BUFFER struct buffer bytes = BUFFER_INIT(TOUCHED_BYTES_MAX);
+	struct journal_file was, now;
+
+	if (fileio_read_fd(fd, &bytes, err) < 0)
+		return -1;
+	for (size_t at = 0; at + 2 * ROW_BYTES <= bytes.len;
+	     at += 2 * ROW_BYTES) {
+		from_row(bytes.data + at, &was);
+		from_row(bytes.data + at + ROW_BYTES, &now);
+		twins_recall(twins, &was, &now);
 	}
 	return 0;
 }
@@ -273,12 +310,15 @@ int replay_begin(struct replay *replay, struct error *err)
 {
 	AUTO_CLOSE int touched = open_rows(replay, TOUCHED, O_RDONLY);
 	AUTO_CLOSE int restored = open_rows(replay, RESTORED, O_RDONLY);
+	AUTO_CLOSE int twins = open_rows(replay, TWINS, O_RDONLY);
 
 	replay->resumed = touched >= 0;
 	if (touched >= 0 && load_rows(touched, &replay->touched, err) < 0)
 		return error_prefix(err, "undo/" TOUCHED);
 	if (restored >= 0 && load_rows(restored, &replay->restored, err) < 0)
 		return error_prefix(err, "undo/" RESTORED);
+	if (twins >= 0 && load_twins(twins, &replay->twins, err) < 0)
+		return error_prefix(err, "undo/" TWINS);
 	return 0;
 }
 
@@ -289,6 +329,9 @@ static int open_touched(struct replay *replay, struct error *err)
 	replay->touched_fd = open_rows(replay, TOUCHED, O_RDWR | O_CREAT);
 	if (replay->touched_fd < 0)
 		return error_set(err, errno, "undo/" TOUCHED);
+	replay->twins_fd = open_rows(replay, TWINS, O_RDWR | O_CREAT);
+	if (replay->twins_fd < 0)
+		return error_set(err, errno, "undo/" TWINS);
 	return 0;
 }
 
@@ -307,6 +350,8 @@ void replay_finish(struct replay *replay, bool all)
 		if (row[1] && write(fd, row, sizeof(row)) != sizeof(row))
 			break;
 	}
+	/* the one that says that there was an undo last */
+	unlinkat(replay->undo_fd, TWINS, 0);
 	unlinkat(replay->undo_fd, TOUCHED, 0);
 }
 
@@ -319,7 +364,9 @@ void replay_release(struct replay *replay)
 	replay->plan = NULL;
 	if (replay->touched_fd >= 0)
 		close(replay->touched_fd);
-	replay->touched_fd = -1;
+	if (replay->twins_fd >= 0)
+		close(replay->twins_fd);
+	replay->touched_fd = replay->twins_fd = -1;
 }
 
 #define KEPT (1ULL << 63) /* in a row of the file DONE: it was left alone */

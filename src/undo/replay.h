@@ -5,7 +5,8 @@
  * Each step looks at what lies there before it does anything. What the host
  * changed since is a conflict: told, and left alone unless forced. A step
  * whose effect is there already is passed over, and how far it got is noted
- * (undo/NNNNNN/done, undo/touched): after a crash the same call completes it.
+ * (undo/NNNNNN/done, undo/touched, undo/twins): after a crash the same call
+ * completes it.
  *
  * A step that was left alone stays in the journal, so that a later call can
  * force it.
@@ -48,11 +49,12 @@ struct replay {
 	struct inode_map touched;  /* made by this undo */
 	struct inode_map restored; /* by earlier ones, as they left it */
 	struct twins twins;
-	int touched_fd; /* owned; -1 */
+	int touched_fd, twins_fd; /* owned; -1 */
 	size_t counts[REPLAY_KINDS];
 };
 
-#define REPLAY_INIT ((struct replay){ .undo_fd = -1, .touched_fd = -1 })
+#define REPLAY_INIT \
+	((struct replay){ .undo_fd = -1, .touched_fd = -1, .twins_fd = -1 })
 
 /* First of all. */
 int replay_begin(struct replay *replay, struct error *err);

@@ -212,6 +212,28 @@ static int touch_as(struct replay *replay, int fd,
 	return step_touch(replay, &file);
 }
 
+/* This inode takes the place of the record's, for all names of that. */
+static int note_twin(struct replay *replay, const struct journal_record *record,
+		     int fd)
+{
+	struct journal_file now;
+
+	return file_know(fd, &now) < 0 ? -1
+				       : step_twin(replay, &record->file, &now);
+}
+
+/* From now on it has that name. */
+static void put_twin(struct replay *replay, const struct scan *scan,
+		     const struct journal_record *record)
+{
+	int root = scan->roots[record->share];
+	struct journal_file now;
+
+	if (file_stat(root, record->path, &now) == 0)
+		twins_put(&replay->twins, &record->file, root, record->path,
+			  &now);
+}
+
 /* A saved file, when it is what the record says. */
 static int open_saved(const struct scan *scan,
 		      const struct journal_record *record)
@@ -287,6 +309,7 @@ static int make_copy_at(struct replay *replay, const struct scan *scan,
 	    set_mode(fd, record->file.mode) == 0 &&
 	    file_set_times(fd, &record->file) == 0 &&
 	    touch_as(replay, fd, NULL) == 0 &&
+	    note_twin(replay, record, fd) == 0 &&
 	    file_move(at, TEMPORARY, folder, name, flags) == 0)
 		return 0;
 	code = errno;
@@ -301,7 +324,6 @@ static int make_copy(struct replay *replay, const struct scan *scan,
 		     const char *name, unsigned flags)
 {
 	struct stat here, there;
-	struct journal_file now;
 
 	if (fstat(scan->files, &here) == 0 && fstat(folder, &there) == 0 &&
 	    here.st_dev == there.st_dev) {
@@ -313,9 +335,7 @@ static int make_copy(struct replay *replay, const struct scan *scan,
 	}
 	if (make_copy_at(replay, scan, record, folder, folder, name, flags) < 0)
 		return -1;
-	if (file_stat(scan->roots[record->share], record->path, &now) == 0)
-		twins_put(&replay->twins, &record->file,
-			  scan->roots[record->share], record->path, &now);
+	put_twin(replay, scan, record);
 	return 0;
 }
 
@@ -361,21 +381,31 @@ static int bring_folder(struct replay *replay,
 	return set_mode(fd, record->file.mode);
 }
 
-static int bring_link(struct replay *replay,
+int file_know_link(struct replay *replay, const struct scan *scan,
+		   const struct journal_record *record, int folder,
+		   const char *name)
+{
+	AUTO_CLOSE int fd =
+		openat(folder, name, O_PATH | O_NOFOLLOW | O_CLOEXEC);
+
+	if (fd < 0 || note_twin(replay, record, fd) < 0)
+		return -1;
+	put_twin(replay, scan, record);
+	file_set_times(fd, &record->file);
+	return touch_as(replay, fd, NULL);
+}
+
+static int bring_link(struct replay *replay, const struct scan *scan,
 		      const struct journal_record *record, int folder,
 		      const char *name)
 {
-	AUTO_CLOSE int fd = -1;
-
+	if (twins_link(&replay->twins, scan, record, folder, name) == 0)
+		return 0;
 	if (symlinkat(record->text, folder, name) < 0 &&
 	    (errno != EACCES || open_up(folder) < 0 ||
 	     symlinkat(record->text, folder, name) < 0))
 		return -1;
-	fd = openat(folder, name, O_PATH | O_NOFOLLOW | O_CLOEXEC);
-	if (fd < 0)
-		return -1;
-	file_set_times(fd, &record->file);
-	return touch_as(replay, fd, NULL);
+	return file_know_link(replay, scan, record, folder, name);
 }
 
 int file_bring_back(struct replay *replay, const struct scan *scan,
@@ -385,7 +415,7 @@ int file_bring_back(struct replay *replay, const struct scan *scan,
 	if (S_ISDIR(record->file.mode))
 		return bring_folder(replay, record, folder, name);
 	if (S_ISLNK(record->file.mode))
-		return bring_link(replay, record, folder, name);
+		return bring_link(replay, scan, record, folder, name);
 	if (record->number &&
 	    move_saved(replay, scan, record, folder, name) == 0)
 		return 0;

@@ -30,6 +30,10 @@ bool file_link_is(int root, const char *path, const char *target);
 int file_bring_back(struct replay *replay, const struct scan *scan,
 		    const struct journal_record *record, int folder,
 		    const char *name);
+/* A symbolic link that was just made so: its times, and whose place it has. */
+int file_know_link(struct replay *replay, const struct scan *scan,
+		   const struct journal_record *record, int folder,
+		   const char *name);
 /*
  * The inode of a CHANGE where it lies among the saved files (O_PATH); -1: it is
  * not there.

@@ -50,3 +50,6 @@ bool step_is_ours(const struct replay *replay, const struct journal_file *now,
 		  const struct journal_file *expected);
 /* This inode is ours from now on, also after a crash. */
 int step_touch(struct replay *replay, const struct journal_file *file);
+/* What was the inode `was` will be `now`; known after a crash, too. */
+int step_twin(struct replay *replay, const struct journal_file *was,
+	      const struct journal_file *now);

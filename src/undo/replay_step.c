@@ -149,6 +149,16 @@ static bool is_half_made(const struct job *job, const struct journal_file *now)
 
 static enum step finish_made(const struct job *job)
 {
+	AUTO_CLOSE int folder = -1;
+	const char *name;
+
+	if (S_ISLNK(job->record->file.mode)) {
+		folder = file_parent(job->root, job->record->path, &name);
+		if (folder < 0 || file_know_link(job->replay, job->scan,
+						 job->record, folder, name) < 0)
+			return failed(job, job->record->path, errno);
+		return STEP_DONE;
+	}
 	if (file_put_attributes(job->replay, job->scan, job->record, true) < 0)
 		return failed(job, job->record->path, errno);
 	return STEP_DONE;

@@ -9,6 +9,7 @@
  *            /complete removed when a change could not be written down
  * undo/old-NNNNNN      is being removed
  * undo/touched         inodes that an interrupted `bawn undo` made (replay.h)
+ * undo/twins           which inodes these are instead of
  *
  * The folder belongs to the user that bawn-files runs as, which may have been
  * taken over: a reader follows nothing and believes nothing.

@@ -25,8 +25,8 @@
 
 struct twin {
 	struct journal_file was, now; /* was.ino 0: free */
-	int root;                     /* borrowed */
-	char *path;                   /* owned */
+	int root;                     /* borrowed; -1: not known */
+	char *path;                   /* owned; "" then */
 };
 
 static struct twin *find(const struct twins *twins,
@@ -66,7 +66,7 @@ static void grow(struct twins *twins)
 void twins_begin(struct twins *twins)
 {
 	inode_map_release(&twins->wanted);
-	twins->searched = 0;
+	twins->searched = twins->located = 0;
 	twins->searches = 0;
 }
 
@@ -89,6 +89,17 @@ void twins_put(struct twins *twins, const struct journal_file *was, int root,
 	};
 }
 
+void twins_recall(struct twins *twins, const struct journal_file *was,
+		  const struct journal_file *now)
+{
+	twins_put(twins, was, -1, "", now);
+}
+
+static bool has_names(uint32_t mode)
+{
+	return S_ISREG(mode) || S_ISLNK(mode);
+}
+
 struct search {
 	struct twins *twins;
 	int root;
@@ -103,7 +114,7 @@ static void look_at(struct search *search, int folder, const char *name)
 
 	if (statx(folder, name, AT_SYMLINK_NOFOLLOW | AT_NO_AUTOMOUNT,
 		  STATX_BASIC_STATS | STATX_BTIME, &st) < 0 ||
-	    !S_ISREG(st.stx_mode))
+	    !has_names(st.stx_mode))
 		return;
 	place_file(&st, &file);
 	if (inode_map_get(&search->twins->wanted, &file))
@@ -132,7 +143,7 @@ static void search_folder(struct search *search, int parent, const char *name,
 			continue;
 		text_copy(search->path + len, sizeof(search->path) - len,
 			  entry->d_name);
-		if (entry->d_type == DT_REG || entry->d_type == DT_UNKNOWN)
+		if (entry->d_type != DT_DIR)
 			look_at(search, dirfd(folder), entry->d_name);
 		if (entry->d_type != DT_DIR && entry->d_type != DT_UNKNOWN)
 			continue;
@@ -171,12 +182,35 @@ static void search_once(struct twins *twins, const struct scan *scan,
 	search_share(twins, scan->roots[share]);
 }
 
-static bool is_there(const struct twin *twin)
+static bool is_there(const struct twin *twin, uint32_t mode)
 {
 	struct journal_file now;
 
-	return file_stat(twin->root, twin->path, &now) == 0 &&
-	       place_same_inode(&now, &twin->now) && S_ISREG(now.mode);
+	return twin->root >= 0 &&
+	       file_stat(twin->root, twin->path, &now) == 0 &&
+	       place_same_inode(&now, &twin->now) &&
+	       (now.mode & S_IFMT) == (mode & S_IFMT);
+}
+
+/* Of all that are not known yet, in one go. */
+static void locate(struct twins *twins, int root, uint8_t share,
+		   const struct journal_file *was)
+{
+	struct journal_file now = known(twins, was)->now;
+	const struct twin *found;
+
+	if (!(twins->located >> share & 1)) {
+		twins->located |= 1ULL << share;
+		for (size_t i = 0; i < twins->size; i++) {
+			if (twins->slots[i].was.ino && twins->slots[i].root < 0)
+				inode_map_put(&twins->wanted,
+					      &twins->slots[i].now);
+		}
+		search_share(twins, root);
+	}
+	found = known(twins, &now);
+	if (found && found->root >= 0)
+		twins_put(twins, was, root, found->path, &now);
 }
 
 /* It was moved since by another step, or its folder was. */
@@ -192,7 +226,7 @@ static bool find_again(struct twins *twins, const struct journal_file *was)
 	inode_map_put(&twins->wanted, &now);
 	search_share(twins, root);
 	found = known(twins, &now);
-	if (!found || !is_there(found))
+	if (!found || !is_there(found, was->mode))
 		return false;
 	if (!place_same_inode(&now, was))
 		twins_put(twins, was, root, found->path, &now);
@@ -211,7 +245,12 @@ int twins_link(struct twins *twins, const struct scan *scan,
 	if (!known(twins, was) && (record->flags & JOURNAL_LINKED))
 		search_once(twins, scan, record->share);
 	twin = known(twins, was);
-	if (!twin || (!is_there(twin) && !find_again(twins, was)))
+	if (twin && twin->root < 0 && record->share < JOURNAL_SHARES_MAX) {
+		locate(twins, scan->roots[record->share], record->share, was);
+		twin = known(twins, was);
+	}
+	if (!twin || twin->root < 0 ||
+	    (!is_there(twin, was->mode) && !find_again(twins, was)))
 		return -1;
 	twin = known(twins, was);
 	other = file_parent(twin->root, twin->path, &other_name);

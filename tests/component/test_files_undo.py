@@ -12,6 +12,7 @@ import json
 import os
 import random
 import re
+import resource
 import signal
 import socket
 import stat
@@ -45,7 +46,7 @@ def tree(folder):
             if not stat.S_ISLNK(st.st_mode):
                 what["xattrs"] = {name: os.getxattr(full, name) for name in os.listxattr(full)
                                   if name.startswith("user.")}
-            if stat.S_ISREG(st.st_mode):
+            if not stat.S_ISDIR(st.st_mode):
                 # Which other names the file has, not its number.
                 what["names"] = names.setdefault(st.st_ino, set())
                 what["names"].add(os.path.relpath(full, folder))
@@ -134,6 +135,26 @@ def box(place, request):
 
 def close(files):
     assert files.close() == 0
+
+
+def test_names_of_one_symbolic_link_are_one_again(place, box):
+    """One that stays is found, or the first that is made gets the others."""
+    place.folder("folder")
+    for one, two, three in (("a", "b", "folder/c"), ("stays", "goes", "folder/too")):
+        os.symlink("anywhere", place.host(one))
+        os.link(place.host(one), place.host(two), follow_symlinks=False)
+        os.link(place.host(one), place.host(three), follow_symlinks=False)
+    place.own()
+    before = tree(place.path)
+    assert before["a"]["names"] == {"a", "b", "folder/c"}
+    files = box.serve()
+    folder = files.lookup("folder").node
+    for name, node in (("a", ROOT), ("c", folder), ("b", ROOT), ("goes", ROOT), ("too", folder)):
+        files.ok("UNLINK", node, name_of(name))
+    files.rename("stays", "moved", to=folder)
+    close(files)
+    box.bawn("-y")
+    assert tree(place.path) == before
 
 
 def populate(place):
@@ -629,14 +650,35 @@ def test_random_changes_are_taken_back_from_there(place, far_box, seed):
     assert tree(place.path) == before, said
 
 
-@pytest.mark.parametrize("seed", SEEDS[:3])
-def test_an_undo_that_was_killed_is_completed_by_the_next(place, box, seed):
-    random_tree(place, seed, links=seed % 2)
+def test_names_are_one_also_when_the_undo_was_cut_off_between_them(place, far_box):
+    place.put("one", "content")
+    os.symlink("anywhere", place.host("link"))
+    for name in ("one", "link"):
+        os.link(place.host(name), place.host("last " + name), follow_symlinks=False)
+    place.put("large", "x" * (1 << 20))
+    place.own()
     before = tree(place.path)
-    files = box.serve()
-    Model(place, files, seed, links=seed % 2).run(200)
+    files = far_box.serve()
+    for name in ("one", "link", "large", "last one", "last link"):
+        files.ok("UNLINK", ROOT, name_of(name))
     close(files)
-    for delay in (0.004, 0.006, 0.008, 0.010):
+
+    def limited():
+        far_box.become()
+        resource.setrlimit(resource.RLIMIT_FSIZE, (1 << 18, 1 << 18))
+    # the last ones come first; then there is a file that it may not write
+    done = subprocess.run([BAWN, "undo", "-y", "box"], env={"BAWN_HOME": far_box.home,
+                          "PATH": os.environ["PATH"]}, stdin=subprocess.DEVNULL,
+                          capture_output=True, preexec_fn=limited, check=False, timeout=60)
+    assert done.returncode == -signal.SIGXFSZ, done
+    assert place.get("last one") == b"content" and not os.path.exists(place.host("one"))
+    far_box.bawn("-y")
+    assert tree(place.path) == before
+
+
+def kill_undo_and_repeat(box, delays):
+    """Cut off again and again, each time a little later; what the last one says."""
+    for delay in delays:
         undo = subprocess.Popen([BAWN, "undo", "-y", "box"], stdin=subprocess.DEVNULL,
                                 stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
                                 env={"BAWN_HOME": box.home, "PATH": os.environ["PATH"]},
@@ -644,8 +686,27 @@ def test_an_undo_that_was_killed_is_completed_by_the_next(place, box, seed):
         time.sleep(delay)
         undo.send_signal(signal.SIGKILL)
         undo.wait()
-    said = box.bawn("-y")
+    return box.bawn("-y")
+
+
+def check_killed_undo(place, box, seed, delays):
+    random_tree(place, seed, links=seed % 2)
+    before = tree(place.path)
+    files = box.serve()
+    Model(place, files, seed, links=seed % 2).run(200)
+    close(files)
+    said = kill_undo_and_repeat(box, delays)
     assert tree(place.path) == before, said
+
+
+@pytest.mark.parametrize("seed", SEEDS[:3])
+def test_an_undo_that_was_killed_is_completed_by_the_next(place, box, seed):
+    check_killed_undo(place, box, seed, (0.004, 0.006, 0.008, 0.010))
+
+
+@pytest.mark.parametrize("seed", SEEDS[:3])
+def test_so_is_one_that_brings_files_back_from_another_file_system(place, far_box, seed):
+    check_killed_undo(place, far_box, seed, (0.004, 0.006, 0.008, 0.010, 0.012))
 
 
 def test_a_journal_with_a_hole_is_not_undone_without_force(place, box):
