@@ -6,7 +6,8 @@
  * helpers(7)). It offers one thing: a connection to git-upload-pack, which runs
  * in the guest as a session, so that nothing listens anywhere. What comes back
  * passes a filter and has an end: git would write objects until the disk is
- * full, and keep names until memory is.
+ * full, and keep names until memory is; what it keeps of objects has an end of
+ * its own (fetch_limit.h).
  */
 #include "cli/remote_helper.h"
 
@@ -26,6 +27,8 @@
 #include "base/own.h"
 #include "base/text.h"
 #include "cli/clone_source.h"
+#include "cli/fetch_leftover.h"
+#include "cli/fetch_limit.h"
 #include "cli/pkt_filter.h"
 #include "cli/progress_view.h"
 #include "cli/relay.h"
@@ -39,6 +42,7 @@
 #define MOST_VARIABLE "BAWN_FETCH_MAX"
 #define MOST_BYTES (4ull << 30)
 #define WORDS_BYTES (64ull << 20) /* half a million branches */
+#define FIRST_LOOK_BYTES (256ull << 10)
 
 AUTO_DEFINE(json, json_t *, json_decref)
 
@@ -47,6 +51,8 @@ struct words {
 	uint8_t before;      /* of stderr */
 	uint64_t said_bytes; /* on stderr */
 	uint64_t most_bytes; /* of objects */
+	uint64_t next_look;  /* when as many have come */
+	struct fetch_leftover left;
 };
 
 bool remote_helper_called(const char *program)
@@ -84,11 +90,9 @@ static int answer(const char *text, struct error *err)
 	return fileio_write_all(STDOUT_FILENO, text, strlen(text), err);
 }
 
-static long take(void *ctx, bool is_error, uint8_t *bytes, size_t len,
+static int check(struct words *words, bool is_error, uint8_t *bytes, size_t len,
 		 struct error *err)
 {
-	struct words *words = ctx;
-
 	if (is_error) {
 		pkt_filter_text(&words->before, bytes, len);
 		words->said_bytes += len;
@@ -105,7 +109,21 @@ static long take(void *ctx, bool is_error, uint8_t *bytes, size_t len,
 	if (words->lines.text_bytes > WORDS_BYTES ||
 	    words->said_bytes > WORDS_BYTES)
 		return error_set(err, 0, "the sandbox says too much");
-	return (long)len;
+	return 0;
+}
+
+static long take(void *ctx, bool is_error, uint8_t *bytes, size_t len,
+		 struct error *err)
+{
+	struct words *words = ctx;
+	int failed = check(words, is_error, bytes, len, err);
+
+	/* git begins with another file, or ends, when it likes to */
+	if (failed || words->lines.data_bytes >= words->next_look) {
+		fetch_leftover_look(&words->left);
+		words->next_look = 2 * words->lines.data_bytes;
+	}
+	return failed ? -1 : (long)len;
 }
 
 /* How many bytes of objects one fetch may bring. */
@@ -141,21 +159,26 @@ static int connect_to(struct sandbox *sandbox, const char *module,
 		"%s/%s", sandbox->record.shares.items[0].guest, module);
 	const char *argv[] = { "git-upload-pack", "--", folder, NULL };
 	AUTO(json) json_t *variables = protocol();
-	struct words words = { .before = 0 };
+	struct words words = { .next_look = FIRST_LOOK_BYTES,
+			       .left = FETCH_LEFTOVER_INIT };
 	struct relay_filter filter = { .take = take, .ctx = &words };
 	struct session_wish wish = { .variables = variables,
 				     .folder = "/",
 				     .forward_stdin = true,
 				     .filter = &filter };
 	AUTO_START struct start start = START_INIT;
+	int code;
 
 	if (most_of(&sandbox->record, &words.most_bytes, err) < 0 ||
+	    fetch_limit_set(&words.left.git, err) < 0 ||
 	    start_sandbox(sandbox, NULL, START_WAIT, &start, err) < 0)
 		return -1;
 	progress_view_clear();
 	if (answer("\n", err) < 0)
 		return -1;
-	return session_exec(sandbox, &start, argv, &wish, err);
+	code = session_exec(sandbox, &start, argv, &wish, err);
+	fetch_leftover_remove(&words.left);
+	return code;
 }
 
 /* NAME or NAME:PATH; what is at PATH is looked for in the guest only. */

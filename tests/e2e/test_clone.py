@@ -74,7 +74,7 @@ def inside(bawn, name, repository, script):
 
 
 @pytest.mark.seconds(300)
-def test_commits_come_back_and_nothing_else_does(bawn, repository):
+def test_commits_come_back_and_nothing_else_does(bawn, repository, tmp_path):
     os.chmod(f"{repository.path}/script", 0o755)
     os.symlink("kept", f"{repository.path}/link")
     os.unlink(f"{repository.path}/deleted")
@@ -122,6 +122,7 @@ def test_commits_come_back_and_nothing_else_does(bawn, repository):
 
     push = repository.git("push", "sandbox-" + name, "main", check=False)
     assert push.returncode != 0 and "takes no push" in push.stderr
+    other_objects(bawn, name, repository, tmp_path)
     hostile(bawn, name, repository)
 
     bawn("rm", "-f", name)
@@ -151,6 +152,7 @@ def hostile(bawn, name, repository):
     assert done.returncode != 0 and "zz" in done.stderr and "\x9b" not in done.stderr
     plant_names(bawn, name, repository)
     send_without_end(repository, name, replace)
+    send_large_objects(repository, name, replace)
     replace("exec sleep 1000")
     with subprocess.Popen(["git", "fetch", "sandbox-" + name], cwd=repository.path,
                           env=repository.environ, stdin=subprocess.DEVNULL,
@@ -183,22 +185,102 @@ while True:
 """
 
 
+def unfinished(repository):
+    return [one for _, _, names in os.walk(f"{repository.path}/.git/objects") for one in names
+            if one.startswith("tmp_")]
+
+
 def send_without_end(repository, name, replace):
     """Objects for the host's disk, names for git's memory."""
     server = "exec python3 -c '" + ENDLESS + "'"
     replace(server % False)
+    assert not unfinished(repository)
     limited = {**repository.environ, "BAWN_FETCH_MAX": "3M"}
     done = Repository(repository.path, limited).git("fetch", "sandbox-" + name, check=False)
     assert done.returncode != 0 and "more than 3145728 bytes of objects" in done.stderr, done
-    sizes = [os.path.getsize(f"{folder}/{one}") for folder, _, names in
-             os.walk(f"{repository.path}/.git") for one in names]
-    assert 1 << 20 < sum(sizes) < 4 << 20
+    wait(lambda: not unfinished(repository), 30, "nothing is left behind")
     limited["BAWN_FETCH_MAX"] = "much"
     done = Repository(repository.path, limited).git("fetch", "sandbox-" + name, check=False)
     assert done.returncode != 0 and "BAWN_FETCH_MAX is not a size: much" in done.stderr
     replace(server % True)
     done = repository.git("fetch", "sandbox-" + name, check=False)
     assert done.returncode != 0 and "says too much" in done.stderr, done
+
+
+LARGE = r"""
+import hashlib, struct, sys, zlib
+
+def say(line):
+    sys.stdout.buffer.write(b"%%04x" %% (len(line) + 4) + line)
+
+def head(kind, size):
+    out, byte, size = b"", kind << 4 | size & 15, size >> 4
+    while size:
+        out, byte, size = out + bytes([byte | 128]), size & 127, size >> 7
+    return out + bytes([byte])
+
+def number(size):
+    out = b""
+    while size > 127:
+        out, size = out + bytes([size & 127 | 128]), size >> 7
+    return out + bytes([size])
+
+kind, size = "%s", 1 << 30
+objects, count = b"", 2
+if kind == "count":
+    count = 60 << 20
+elif kind == "commit":
+    objects = head(1, size)
+else:
+    # a copy of the first 65536 bytes is one byte
+    delta = number(65536) + number(size) + b"\x80" * (size >> 16)
+    first = head(3, 65536) + zlib.compress(bytes(65536))
+    objects = first + head(6, len(delta)) + bytes([len(first)]) + zlib.compress(delta)
+say(b"1" * 40 + b" refs/heads/x\0side-band-64k ofs-delta agent=x\n")
+sys.stdout.buffer.write(b"0000")
+sys.stdout.flush()
+sys.stdin.buffer.read(1)
+say(b"NAK\n")
+pack = b"PACK\0\0\0\2" + struct.pack(">I", count) + objects
+say(b"\1" + pack + hashlib.sha1(pack).digest())
+sys.stdout.buffer.write(b"0000")
+"""
+
+
+def send_large_objects(repository, name, replace):
+    """Some bytes that say how much memory git needs: it asks for that, and has not got it."""
+    limited = Repository(repository.path, {**repository.environ, "BAWN_FETCH_MEMORY": "256M"})
+    for kind in ("count", "commit", "delta"):
+        replace("exec python3 -c '" + LARGE % kind + "'")
+        for how in ([], ["-c", "fetch.unpackLimit=1"]):
+            done = limited.git(*how, "fetch", "sandbox-" + name, check=False)
+            assert done.returncode != 0 and done.stderr.count("Out of memory") == 1, (kind, done)
+    limited.environ["BAWN_FETCH_MEMORY"] = "much"
+    done = limited.git("fetch", "sandbox-" + name, check=False)
+    assert done.returncode != 0 and "BAWN_FETCH_MEMORY is not a size: much" in done.stderr
+
+
+def other_objects(bawn, name, repository, tmp_path):
+    """A repository of the guest's that keeps objects elsewhere, or says that they are the host's."""
+    (tmp_path / "other").mkdir()
+    other = Repository(tmp_path / "other", repository.environ)
+    other.git("init", "-q")
+    other.git("commit", "-q", "--allow-empty", "-m", "not shared")
+    secret = other.git("rev-parse", "HEAD").stdout.strip()
+    inside(bawn, name, repository,
+           "git branch elsewhere $(git commit-tree -m moved HEAD^{tree}); mkdir /tmp/moved;"
+           "cp -r .git/objects /tmp/moved; rm -rf .git/objects/??; mkdir -p .git/objects/info;"
+           f"printf '/tmp/moved/objects\\n{other.path}/.git/objects\\n' "
+           "> .git/objects/info/alternates")
+    repository.git("fetch", "sandbox-" + name)
+    assert repository.git("log", "-1", "--format=%s", f"sandbox-{name}/elsewhere").stdout == "moved\n"
+    inside(bawn, name, repository, f"echo {secret} > .git/refs/heads/stolen")
+    repository.git("fetch", "sandbox-" + name, check=False)
+    assert repository.git("cat-file", "-e", secret, check=False).returncode
+    assert not os.path.exists(f"{repository.path}/.git/objects/info/alternates")
+    assert repository.git("fsck", "--connectivity-only").returncode == 0
+    inside(bawn, name, repository, "rm .git/refs/heads/stolen .git/objects/info/alternates;"
+           "cp -r /tmp/moved/objects .git")
 
 
 def plant_names(bawn, name, repository):
