@@ -168,6 +168,21 @@ static int add_net(const struct sandbox *sandbox, struct start_spec *spec,
 	return spec->authority ? 0 : -1;
 }
 
+/*
+ * Who commits; and that what a repository keeps for its linked work trees stays
+ * when a git inside tidies up: it cannot see those that the host made since.
+ */
+static char *git_settings(const struct sandbox_record *record)
+{
+	AUTO_FREE char *identity =
+		record->no_git_identity ? xstrdup("") : git_identity_load();
+
+	return xasprintf("%s%s", identity,
+			 record->shares.count
+				 ? "[gc]\n\tworktreePruneExpire = never\n"
+				 : "");
+}
+
 static int fill(const struct sandbox *sandbox, const struct plan *plan,
 		struct start_spec *spec, struct error *err)
 {
@@ -188,7 +203,7 @@ static int fill(const struct sandbox *sandbox, const struct plan *plan,
 	spec->gid = (gid_t)record->uid;
 	spec->remove_at_end = record->remove_at_end;
 	spec->agent_once = record->remove_at_end;
-	spec->git = record->no_git_identity ? NULL : git_identity_load();
+	spec->git = git_settings(record);
 	spec->idle_s = idle_load(sandbox->folder);
 	if (add_files(sandbox, plan, spec, err) < 0 ||
 	    add_net(sandbox, spec, err) < 0)

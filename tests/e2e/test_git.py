@@ -69,6 +69,21 @@ def test_a_commit_is_the_hosts_users(host):
     assert refused.code == 1 and "--git-identity" in refused.err, refused
 
 
+def test_what_is_kept_for_work_trees_of_the_host_stays(host):
+    """Made since the start, so nothing of it is held; old enough for git to remove it."""
+    project = host.keys / "project"
+    git = ["git", "-c", "user.name=x", "-c", "user.email=x@y", "-C", str(project)]
+    for words in (["init", "-q"], ["commit", "-q", "--allow-empty", "-m", "one"],
+                  ["worktree", "add", "-q", str(host.keys / "elsewhere")]):
+        subprocess.run([*git, *words], check=True)
+    kept = project / ".git/worktrees/elsewhere"
+    names = sorted(os.listdir(kept))
+    for name in (*names, "."):
+        os.utime(kept / name, (10 ** 9, 10 ** 9))
+    host("exec", "-w", project, NAME, "git", "gc", "-q", timeout=120)
+    assert sorted(os.listdir(kept)) == names
+
+
 def test_a_named_key_signs_and_no_other_one(host):
     refused = host.raw("create", "--name", "other-box", "--ssh-agent", "shell", ".")
     assert refused.code == 1 and "name the keys" in refused.err, refused
