@@ -41,12 +41,22 @@ int record_hello_decode(const void *bytes, size_t len,
 	return cursor_done(&c) ? 0 : -1;
 }
 
-int record_done_decode(const void *bytes, size_t len, uint32_t *number)
+static int decode_word(const void *bytes, size_t len, uint32_t *word)
 {
 	struct cursor c = cursor_over(bytes, len);
 
-	*number = cursor_u32(&c);
+	*word = cursor_u32(&c);
 	return cursor_done(&c) ? 0 : -1;
+}
+
+int record_done_decode(const void *bytes, size_t len, uint32_t *number)
+{
+	return decode_word(bytes, len, number);
+}
+
+int record_rings_decode(const void *bytes, size_t len, uint32_t *start)
+{
+	return decode_word(bytes, len, start);
 }
 
 static int decode_piece(struct cursor *c, struct record_piece *piece)
@@ -76,19 +86,16 @@ int record_write_decode(const void *bytes, size_t len,
 
 int record_read_decode(const void *bytes, size_t len, uint32_t *count)
 {
-	struct cursor c = cursor_over(bytes, len);
-
-	*count = cursor_u32(&c);
-	return cursor_done(&c) && *count ? 0 : -1;
+	return decode_word(bytes, len, count) == 0 && *count ? 0 : -1;
 }
 
 int record_room_decode(const void *bytes, size_t len, bool *there)
 {
-	struct cursor c = cursor_over(bytes, len);
-	uint32_t value = cursor_u32(&c);
+	uint32_t value;
+	int bad = decode_word(bytes, len, &value);
 
 	*there = value;
-	return cursor_done(&c) && value <= 1 ? 0 : -1;
+	return bad || value > 1 ? -1 : 0;
 }
 
 int record_used_decode(const void *bytes, size_t len, size_t *count)

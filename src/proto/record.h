@@ -18,6 +18,7 @@
 #define RECORD_BULK_BYTES 8
 #define RECORD_READ_BYTES 4
 #define RECORD_ROOM_BYTES 4
+#define RECORD_RINGS_BYTES 4
 
 enum record_type {
 	RECORD_HELLO = 1,   /* guest: version, which shares are initialised */
@@ -25,10 +26,12 @@ enum record_type {
 	RECORD_FUSE = 3,    /* both: one FUSE message */
 	RECORD_DROP = 4,    /* host: drop every cache of this share */
 	RECORD_TICKET = 5,  /* host: do it again; guest: done up to here */
-	RECORD_AHEAD = 6, /* host: an answer before its request; guest: used */
-	RECORD_BULK = 7,  /* host: records lie there; guest: so many read */
-	RECORD_WRITE = 8, /* guest: a FUSE message, but its data lies there */
-	RECORD_ROOM = 9,  /* host: whether what is written will fit */
+	RECORD_AHEAD = 6,  /* host: an answer before its request; guest: used */
+	RECORD_BULK = 7,   /* host: records lie there; guest: so many read */
+	RECORD_WRITE = 8,  /* guest: a FUSE message, but its data lies there */
+	RECORD_ROOM = 9,   /* host: whether what is written will fit */
+	RECORD_RINGS = 10, /* both: what follows lies there (rings.h) */
+	RECORD_WAKE = 11,  /* host: something does; nothing else follows here */
 
 	RECORD_TYPES,
 };
@@ -38,6 +41,7 @@ enum record_feature {
 	RECORD_WRITES_BULK = 1 << 1, /* it puts data of WRITE there */
 	RECORD_READS_ROOM = 1 << 2,  /* it wants to be told of room */
 	RECORD_KEEPS_LISTINGS = 1 << 3, /* it keeps them, and pays back */
+	RECORD_HAS_RINGS = 1 << 4, /* it can read and write them, and ring */
 };
 
 /* Of an AHEAD with a listing. */
@@ -86,6 +90,8 @@ void record_encode(const struct record *record, void *bytes);
 int record_hello_decode(const void *bytes, size_t len,
 			struct record_hello *hello);
 int record_done_decode(const void *bytes, size_t len, uint32_t *number);
+/* RECORD_RINGS: where the first byte lies. */
+int record_rings_decode(const void *bytes, size_t len, uint32_t *start);
 
 /* A piece of the memory of bulk.h; that it is inside was checked. */
 struct record_piece {

@@ -38,7 +38,7 @@ static struct result run(const uint8_t *data, size_t size, size_t step)
 	struct result result = { 0 };
 	struct stream_in in;
 
-	stream_in_init(&in);
+	stream_in_init(&in, STREAM_IN_BYTES);
 	for (size_t at = 0; at < size; at += step) {
 		size_t left, len = size - at < step ? size - at : step;
 		void *room = stream_in_room(&in, &left);

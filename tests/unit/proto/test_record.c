@@ -65,6 +65,9 @@ static void a_done_ticket_has_a_number(void)
 	CHECK(record_done_decode(bytes, 4, &number) == 0 && number == 263);
 	CHECK(record_done_decode(bytes, 3, &number) < 0);
 	CHECK(record_done_decode(bytes, 5, &number) < 0);
+	CHECK(record_rings_decode(bytes, 4, &number) == 0 && number == 263);
+	CHECK(record_rings_decode(bytes, 3, &number) < 0);
+	CHECK(record_rings_decode(bytes, 5, &number) < 0);
 }
 
 static size_t put_piece(uint8_t *bytes, uint32_t start, uint32_t len)
