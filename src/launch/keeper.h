@@ -27,7 +27,7 @@ struct keeper;
 #define KEEPER_MARKER_BYTES 32
 #define KEEPER_DEATHS_MAX 10
 #define KEEPER_LINE_MAX 512
-#define KEEPER_EXTRA 4
+#define KEEPER_EXTRA 6
 
 /* Numbers in the child, from 6 on the row's own. */
 enum keeper_fd {

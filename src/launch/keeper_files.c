@@ -23,9 +23,15 @@
 enum {
 	FILES_FD_MEMORY = KEEPER_FD_EXTRA,
 	FILES_FD_STATE,
-	FILES_FD_TO_GUEST,
-	FILES_FD_FROM_GUEST,
+	FILES_FD_BESIDE,
 };
+
+/* Beside the port: memories of bulk.h, memory and bell of rings.h. */
+static const char *const beside_names[] = { "to_guest", "from_guest", "rings",
+					    "bell" };
+
+_Static_assert(ARRAY_SIZE(beside_names) == KEEPER_FILES_BESIDE,
+	       "one name for each");
 
 static struct keeper_files *of(struct keeper *keeper)
 {
@@ -35,8 +41,11 @@ static struct keeper_files *of(struct keeper *keeper)
 /* Without it everything goes through the port. */
 static bool has_memory(const struct keeper_files *files)
 {
-	return fcntl(files->to_guest, F_GETFD) >= 0 &&
-	       fcntl(files->from_guest, F_GETFD) >= 0;
+	for (int i = 0; i < KEEPER_FILES_BESIDE; i++) {
+		if (fcntl(files->beside[i], F_GETFD) < 0)
+			return false;
+	}
+	return true;
 }
 
 static json_t *message(struct keeper *keeper)
@@ -46,12 +55,9 @@ static json_t *message(struct keeper *keeper)
 	json_object_set_new(json, "memory", json_integer(FILES_FD_MEMORY));
 	json_object_set_new(json, "control", json_integer(KEEPER_FD_CONTROL));
 	json_object_set_new(json, "state", json_integer(FILES_FD_STATE));
-	if (has_memory(of(keeper))) {
-		json_object_set_new(json, "to_guest",
-				    json_integer(FILES_FD_TO_GUEST));
-		json_object_set_new(json, "from_guest",
-				    json_integer(FILES_FD_FROM_GUEST));
-	}
+	for (int i = 0; i < KEEPER_FILES_BESIDE && has_memory(of(keeper)); i++)
+		json_object_set_new(json, beside_names[i],
+				    json_integer(FILES_FD_BESIDE + i));
 	return json;
 }
 
@@ -123,12 +129,12 @@ static int open_extra(struct keeper *keeper, int extra[KEEPER_EXTRA],
 	extra[1] = state_folder(keeper, err);
 	if (extra[1] < 0)
 		return -1;
-	if (!has_memory(of(keeper)))
-		return 0;
-	extra[2] = fcntl(of(keeper)->to_guest, F_DUPFD_CLOEXEC, 0);
-	extra[3] = fcntl(of(keeper)->from_guest, F_DUPFD_CLOEXEC, 0);
-	if (extra[2] < 0 || extra[3] < 0)
-		return error_set(err, errno, "memory of the port");
+	for (int i = 0; i < KEEPER_FILES_BESIDE && has_memory(of(keeper));
+	     i++) {
+		extra[2 + i] = fcntl(of(keeper)->beside[i], F_DUPFD_CLOEXEC, 0);
+		if (extra[2 + i] < 0)
+			return error_set(err, errno, "memory of the port");
+	}
 	return 0;
 }
 
@@ -197,9 +203,9 @@ static const struct keeper_row row = {
 int keeper_files_init(struct keeper_files *files, struct loop *loop, int port,
 		      int folder, const char *marker, struct error *err)
 {
-	*files = (struct keeper_files){ .memory = -1,
-					.to_guest = -1,
-					.from_guest = -1 };
+	*files = (struct keeper_files){ .memory = -1 };
+	for (int i = 0; i < KEEPER_FILES_BESIDE; i++)
+		files->beside[i] = -1;
 	single_files_init(&files->single, loop);
 	files->single.on_replaced = on_replaced;
 	files->single.ctx = files;

@@ -12,13 +12,14 @@
 #include "launch/single_files.h"
 
 #define KEEPER_SHARES_MAX 64
+#define KEEPER_FILES_BESIDE 4 /* descriptors: memories, a bell */
 
 struct keeper_files {
 	struct keeper keeper;
 	/* why is NULL when the mark was set; ctx is the keeper's. */
 	void (*on_mark)(void *ctx, const char *why);
 
-	int to_guest, from_guest; /* borrowed: memory of bulk.h; -1: none */
+	int beside[KEEPER_FILES_BESIDE]; /* borrowed; -1: none */
 
 	/* private */
 	int memory;           /* owned: the nodes */

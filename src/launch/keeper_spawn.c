@@ -94,7 +94,7 @@ static int spawn(struct keeper *keeper, int control, int errors,
 static int spawn_with_extra(struct keeper *keeper, int control, int errors,
 			    struct error *err)
 {
-	int extra[KEEPER_EXTRA] = { -1, -1, -1, -1 };
+	int extra[KEEPER_EXTRA] = { -1, -1, -1, -1, -1, -1 };
 	int result = keeper->row->open_extra(keeper, extra, err);
 
 	if (result == 0)

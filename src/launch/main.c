@@ -52,8 +52,8 @@ enum {
 	MESSAGE_FD,
 	NET_PORT_FD,
 	SLOTS_FD,
-	TO_GUEST_FD,
-	FROM_GUEST_FD,
+	BESIDE_FD, /* and KEEPER_FILES_BESIDE - 1 more */
+	LAST_FD = BESIDE_FD + KEEPER_FILES_BESIDE - 1,
 	MESSAGE_BYTES_MAX = 4 << 20,
 	LOG_BYTES_MAX = 4 << 20,
 	LAST_WORDS_MS = 600, /* for bawn-files to take in what QEMU wrote */
@@ -65,11 +65,11 @@ struct launch {
 	struct loop *loop;
 	char *name, *path, *marker;
 	bool remove_at_end;
-	json_t *files, *net;      /* until the keepers have them */
-	unsigned uid;             /* of the sandbox, when we are root; else 0 */
-	int folder;               /* the sandbox's */
-	int lock;                 /* one launcher at a time */
-	int to_guest, from_guest; /* memory of bulk.h; -1: none was given */
+	json_t *files, *net; /* until the keepers have them */
+	unsigned uid;        /* of the sandbox, when we are root; else 0 */
+	int folder;          /* the sandbox's */
+	int lock;            /* one launcher at a time */
+	int beside[KEEPER_FILES_BESIDE]; /* -1: none was given */
 	struct source channel;
 	struct keeper_lines lines;
 	struct timer last_words;
@@ -346,8 +346,7 @@ static int open_keepers(struct launch *launch, struct error *err)
 	net->on_keys = on_keys;
 	net->on_traffic = on_traffic;
 	files->on_mark = on_mark;
-	files->to_guest = launch->to_guest;
-	files->from_guest = launch->from_guest;
+	memcpy(files->beside, launch->beside, sizeof(files->beside));
 	files->keeper.ops = net->keeper.ops = &keeper_ops;
 	files->keeper.ctx = net->keeper.ctx = launch;
 	return 0;
@@ -433,9 +432,9 @@ int main(void)
 	/* Keys of a session pass through here. */
 	secret_store_wipe_json();
 	/* Before anything else can have these numbers. */
-	launch.to_guest = existing(TO_GUEST_FD);
-	launch.from_guest = existing(FROM_GUEST_FD);
-	for (int fd = CHANNEL_FD; fd <= FROM_GUEST_FD; fd++)
+	for (int i = 0; i < KEEPER_FILES_BESIDE; i++)
+		launch.beside[i] = existing(BESIDE_FD + i);
+	for (int fd = CHANNEL_FD; fd <= LAST_FD; fd++)
 		fcntl(fd, F_SETFD, FD_CLOEXEC);
 	if (chdir("/") < 0)
 		log_debug("/: %s", strerror(errno));

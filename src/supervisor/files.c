@@ -268,6 +268,7 @@ int files_open(const struct start_spec *spec, struct files *files,
 			  .slots = -1,
 			  .to_guest = -1,
 			  .from_guest = -1,
+			  .bell = -1,
 			  .spool = -1 },
 	};
 	for (unsigned i = 0; i < START_DISKS_MAX; i++)

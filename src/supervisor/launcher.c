@@ -9,6 +9,7 @@
 #include <fcntl.h>
 #include <jansson.h>
 #include <string.h>
+#include <sys/eventfd.h>
 #include <sys/mman.h>
 #include <sys/socket.h>
 #include <unistd.h>
@@ -21,6 +22,7 @@
 #include "base/text.h"
 #include "ipc/start_spec.h"
 #include "proto/bulk.h"
+#include "proto/rings.h"
 #include "proto/slots.h"
 #include "state/paths.h"
 
@@ -32,6 +34,8 @@ enum {
 	LAUNCH_FD_SLOTS,
 	LAUNCH_FD_TO_GUEST,
 	LAUNCH_FD_FROM_GUEST,
+	LAUNCH_FD_RINGS,
+	LAUNCH_FD_BELL,
 };
 
 static void on_event(struct source *source, uint32_t events);
@@ -78,9 +82,13 @@ static int make_memories(struct launcher *launcher, struct error *err)
 	launcher->slots = make_memory("slots", SLOTS_BYTES, err);
 	launcher->to_guest = make_memory("to-guest", BULK_BYTES, err);
 	launcher->qemu_from_guest = make_memory("from-guest", BULK_BYTES, err);
+	launcher->rings = make_memory("rings", RINGS_BYTES, err);
 	if (launcher->slots < 0 || launcher->to_guest < 0 ||
-	    launcher->qemu_from_guest < 0)
+	    launcher->qemu_from_guest < 0 || launcher->rings < 0)
 		return -1;
+	launcher->bell = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+	if (launcher->bell < 0)
+		return error_set(err, errno, "bell");
 	launcher->qemu_slots = open_for_reading(launcher->slots, err);
 	launcher->qemu_to_guest = open_for_reading(launcher->to_guest, err);
 	launcher->from_guest = open_for_reading(launcher->qemu_from_guest, err);
@@ -88,6 +96,57 @@ static int make_memories(struct launcher *launcher, struct error *err)
 			       launcher->from_guest < 0
 		       ? -1
 		       : 0;
+}
+
+static int tell_qemu(int socket, int64_t word, int fd, struct error *err)
+{
+	struct iovec piece = { &word, sizeof(word) };
+	union {
+		char bytes[CMSG_SPACE(sizeof(fd))];
+		struct cmsghdr align;
+	} control = { { 0 } };
+	struct msghdr message = { .msg_iov = &piece, .msg_iovlen = 1 };
+
+	if (fd >= 0) {
+		struct cmsghdr *head = &control.align;
+
+		message.msg_control = control.bytes;
+		message.msg_controllen = sizeof(control.bytes);
+		head->cmsg_level = SOL_SOCKET;
+		head->cmsg_type = SCM_RIGHTS;
+		head->cmsg_len = CMSG_LEN(sizeof(fd));
+		memcpy(CMSG_DATA(head), &fd, sizeof(fd));
+	}
+	if (sendmsg(socket, &message, MSG_NOSIGNAL) != (ssize_t)sizeof(word))
+		return error_set(err, errno, "bell");
+	return 0;
+}
+
+/*
+ * The rings and their bell are one device of QEMU's (ivshmem-doorbell), which
+ * asks a server for its memory and for its peers when it starts. All that the
+ * server has to say is said before: version, number, peer, memory.
+ */
+static int make_bell(struct launcher *launcher, struct error *err)
+{
+	const struct {
+		int64_t word;
+		int fd;
+	} talk[] = {
+		{ 0, -1 },
+		{ 0, -1 },
+		{ RINGS_BELL_PEER, launcher->bell },
+		{ -1, launcher->rings },
+	};
+
+	if (pair(&launcher->bell_talk, &launcher->qemu_bell, err) < 0)
+		return -1;
+	for (size_t i = 0; i < ARRAY_SIZE(talk); i++) {
+		if (tell_qemu(launcher->bell_talk, talk[i].word, talk[i].fd,
+			      err) < 0)
+			return -1;
+	}
+	return 0;
 }
 
 static char *message_text(const struct start_spec *spec)
@@ -136,7 +195,9 @@ static int spawn(struct launcher *launcher, const struct start_spec *spec,
 				  { launcher->slots, LAUNCH_FD_SLOTS },
 				  { launcher->to_guest, LAUNCH_FD_TO_GUEST },
 				  { launcher->from_guest,
-				    LAUNCH_FD_FROM_GUEST } };
+				    LAUNCH_FD_FROM_GUEST },
+				  { launcher->rings, LAUNCH_FD_RINGS },
+				  { launcher->bell, LAUNCH_FD_BELL } };
 	struct child_spec child_spec = { .path = path,
 					 .argv = argv,
 					 .fds = fds,
@@ -175,6 +236,9 @@ static void close_memories(struct launcher *launcher)
 	close_one(&launcher->qemu_to_guest);
 	close_one(&launcher->from_guest);
 	close_one(&launcher->qemu_from_guest);
+	close_one(&launcher->rings);
+	close_one(&launcher->bell);
+	close_one(&launcher->qemu_bell);
 }
 
 int launcher_open(struct launcher *launcher, const struct start_spec *spec,
@@ -188,8 +252,12 @@ int launcher_open(struct launcher *launcher, const struct start_spec *spec,
 				       .to_guest = -1,
 				       .from_guest = -1,
 				       .qemu_to_guest = -1,
-				       .qemu_from_guest = -1 };
-	if (make_memories(launcher, err) < 0)
+				       .qemu_from_guest = -1,
+				       .rings = -1,
+				       .bell = -1,
+				       .qemu_bell = -1,
+				       .bell_talk = -1 };
+	if (make_memories(launcher, err) < 0 || make_bell(launcher, err) < 0)
 		return -1;
 	for (int i = 0; i < LAUNCHER_PORTS; i++) {
 		if (pair(&launcher->ports[i], &launcher->qemu_ports[i], err) <
@@ -307,6 +375,7 @@ void launcher_close(struct launcher *launcher)
 {
 	loop_del(&launcher->source);
 	close_one(&launcher->channel);
+	close_one(&launcher->bell_talk);
 	close_all(launcher->ports);
 	close_all(launcher->qemu_ports);
 	close_memories(launcher);

@@ -39,6 +39,10 @@ struct launcher {
 	int slots, qemu_slots;
 	int to_guest, qemu_to_guest;
 	int from_guest, qemu_from_guest;
+	/* The same: memory of rings.h, which both write; what wakes bawn-files
+	 * when the guest rings; QEMU's end of the talk that tells it of both,
+	 * and ours, which stays open. */
+	int rings, bell, qemu_bell, bell_talk;
 
 	/* private */
 	struct source source;

@@ -231,6 +231,7 @@ int main(void)
 	files.qemu.slots = sandbox.launcher.qemu_slots;
 	files.qemu.to_guest = sandbox.launcher.qemu_to_guest;
 	files.qemu.from_guest = sandbox.launcher.qemu_from_guest;
+	files.qemu.bell = sandbox.launcher.qemu_bell;
 	phases_end(&sandbox.phases, "open");
 
 	if (confine_and_spawn(&sandbox, &err) < 0 ||

@@ -19,7 +19,7 @@
 
 enum {
 	ERROR_LINE_MAX = 1024,
-	FDS_MAX = 16 + START_DISKS_MAX,
+	FDS_MAX = 17 + START_DISKS_MAX,
 };
 
 struct fd_list {
@@ -97,6 +97,7 @@ static void pass_files(struct fd_list *fds, const struct start_spec *spec,
 	pass(fds, files->slots, QEMU_FD_SLOTS);
 	pass(fds, files->to_guest, QEMU_FD_TO_GUEST);
 	pass(fds, files->from_guest, QEMU_FD_FROM_GUEST);
+	pass(fds, files->bell, QEMU_FD_BELL);
 	/* What is being made is handed over later, through the monitor. */
 	if (spec->goal == START_RESTORE)
 		pass(fds, files->device_state, QEMU_FD_STATE);

@@ -29,6 +29,7 @@ enum qemu_fd {
 	QEMU_FD_SLOTS,    /* memory of slots.h */
 	QEMU_FD_TO_GUEST, /* memory of bulk.h */
 	QEMU_FD_FROM_GUEST,
+	QEMU_FD_BELL, /* tells of memory and bell of rings.h */
 	QEMU_FD_RAM,
 	QEMU_FD_STATE, /* device state to load */
 	QEMU_FD_KERNEL,
@@ -56,6 +57,7 @@ struct qemu_files {
 	int slots; /* memory that bawn-net writes */
 	/* memory that bawn-files writes, and that it reads */
 	int to_guest, from_guest;
+	int bell; /* of rings.h: QEMU's end of the talk */
 	int disks[START_DISKS_MAX];
 	int spool;
 };

@@ -11,6 +11,7 @@
 #include "base/mem.h"
 #include "base/own.h"
 #include "proto/bulk.h"
+#include "proto/rings.h"
 #include "proto/slots.h"
 
 struct args {
@@ -118,6 +119,11 @@ static void add_channels(struct args *args)
 	add_shared(args, "to-guest", BULK_BYTES, "on", BULK_TO_GUEST_DEVICE);
 	add_shared(args, "from-guest", BULK_BYTES, "off",
 		   BULK_FROM_GUEST_DEVICE);
+	/* Its memory comes by the talk, and so does whom it wakes. */
+	option(args, "-chardev", "socket,id=bell,fd=%d", QEMU_FD_BELL);
+	option(args, "-device",
+	       "ivshmem-doorbell,chardev=bell,vectors=1,master=on,addr=%02x.0",
+	       RINGS_DEVICE);
 	option(args, "-device", "virtio-rng-pci,addr=04.0");
 }
 

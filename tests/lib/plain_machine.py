@@ -60,6 +60,8 @@ def own_arguments(words, files, disk, slots):
         value = words.pop(0) if words and not words[0].startswith("-") else None
         if word in ("-add-fd", "-blockdev", "-mon"):
             continue
+        if "bell" in (value or ""):
+            continue  # nobody would answer it
         if word == "-chardev":
             name = value.split("id=")[1].split(",")[0]
             if name == "console":
