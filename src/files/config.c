@@ -247,14 +247,16 @@ static int read_rest(json_t *root, struct config *config, struct server *server,
 {
 	json_t *marker, *next_marker, *memory, *control, *state;
 	json_t *to_guest = NULL, *from_guest = NULL;
+	json_t *rings = NULL, *bell = NULL;
 	json_error_t why;
 	int has_marker;
 
-	if (json_unpack_ex(root, &why, 0, "{s:o, s:o, s:o, s:o, s:o, s?o, s?o}",
+	if (json_unpack_ex(root, &why, 0,
+			   "{s:o, s:o, s:o, s:o, s:o, s?o, s?o, s?o, s?o}",
 			   "marker", &marker, "next_marker", &next_marker,
 			   "memory", &memory, "control", &control, "state",
 			   &state, "to_guest", &to_guest, "from_guest",
-			   &from_guest) < 0)
+			   &from_guest, "rings", &rings, "bell", &bell) < 0)
 		return error_set(err, 0, "%s", why.text);
 	has_marker = read_marker(marker, config->marker, err);
 	config->has_marker = has_marker > 0;
@@ -263,7 +265,9 @@ static int read_rest(json_t *root, struct config *config, struct server *server,
 	    read_fd(memory, &config->memory_fd, err) < 0 ||
 	    read_fd(control, &config->control_fd, err) < 0 ||
 	    read_fd(to_guest, &config->to_guest_fd, err) < 0 ||
-	    read_fd(from_guest, &config->from_guest_fd, err) < 0)
+	    read_fd(from_guest, &config->from_guest_fd, err) < 0 ||
+	    read_fd(rings, &config->rings_fd, err) < 0 ||
+	    read_fd(bell, &config->bell_fd, err) < 0)
 		return -1;
 	return read_fd(state, &server->state_fd, err);
 }
@@ -271,7 +275,7 @@ static int read_rest(json_t *root, struct config *config, struct server *server,
 static int apply(json_t *root, struct config *config, struct server *server,
 		 struct error *err)
 {
-	json_t *shares, *absent, *guard, *rest[7], *unseen = NULL;
+	json_t *shares, *absent, *guard, *rest[9], *unseen = NULL;
 	json_int_t uid, gid;
 	json_error_t why;
 	int undo;
@@ -279,12 +283,13 @@ static int apply(json_t *root, struct config *config, struct server *server,
 	if (json_unpack_ex(
 		    root, &why, JSON_STRICT,
 		    "{s:o, s:o, s:I, s:I, s:o, s:b, s:o, s:o, s:o, s:o, s:o, "
-		    "s?o, s?o, s?o}",
+		    "s?o, s?o, s?o, s?o, s?o}",
 		    "shares", &shares, "absent", &absent, "guest_uid", &uid,
 		    "guest_gid", &gid, "guard", &guard, "undo", &undo, "marker",
 		    &rest[0], "next_marker", &rest[1], "memory", &rest[2],
 		    "control", &rest[3], "state", &rest[4], "to_guest",
-		    &rest[5], "from_guest", &rest[6], "unseen", &unseen) < 0)
+		    &rest[5], "from_guest", &rest[6], "rings", &rest[7], "bell",
+		    &rest[8], "unseen", &unseen) < 0)
 		return error_set(err, 0, "%s", why.text);
 	server->undo.wanted = undo;
 	server->guest.uid = (uint32_t)uid;
@@ -307,7 +312,9 @@ int config_read(int fd, struct config *config, struct server *server,
 	*config = (struct config){ .memory_fd = -1,
 				   .control_fd = -1,
 				   .to_guest_fd = -1,
-				   .from_guest_fd = -1 };
+				   .from_guest_fd = -1,
+				   .rings_fd = -1,
+				   .bell_fd = -1 };
 	server->state_fd = -1;
 	if (fileio_read_fd(fd, &text, err) < 0)
 		return error_prefix(err, "start message");

@@ -20,8 +20,9 @@
  * marker of our successor, else null "memory": number of the descriptor that
  * keeps the nodes, or null "control": of the channel to the launcher
  * (control.h), or null "state": of the folder that keeps what outlives us, or
- * null "to_guest", "from_guest": of the memory beside the port (bulk.h); may be
- * missing. Unknown keys are errors.
+ * null "to_guest", "from_guest": of the memory beside the port (bulk.h),
+ * "rings", "bell": of that of rings.h and what wakes us; may be missing.
+ * Unknown keys are errors.
  */
 #pragma once
 
@@ -39,6 +40,7 @@ struct config {
 	int memory_fd;  /* these are -1 for none */
 	int control_fd; /* the server's: server.h */
 	int to_guest_fd, from_guest_fd;
+	int rings_fd, bell_fd;
 };
 
 /* Opens the shares into server. */

@@ -5,7 +5,8 @@
  * Descriptors: 2 log, 3 the files port, 4 the start message (config.h), which
  * names others: the memory file that keeps the nodes, the channel to the
  * launcher, the folder of what outlives this process.
- * Sources: "files port" (records of the guest), "host changes" (inotify),
+ * Sources: "files port" and "bell" (records of the guest), "host changes"
+ * (inotify),
  * "launcher" (control.h), the timer "sweep", SIGTERM.
  *
  * SIGTERM is a planned end: what was answered is written out, and a successor
@@ -45,7 +46,9 @@ static int prepare(struct server *server, struct loop *loop, struct error *err)
 			config.control_fd, err) < 0)
 		return -1;
 	if (port_map(&server->port, config.to_guest_fd, config.from_guest_fd,
-		     err) < 0)
+		     err) < 0 ||
+	    port_map_rings(&server->port, config.rings_fd, config.bell_fd,
+			   err) < 0)
 		return -1;
 	if (config.has_marker)
 		port_expect_marker(&server->port, config.marker);

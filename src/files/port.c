@@ -20,10 +20,13 @@
 #define IN_BYTES (2 * RECORD_MAX)
 #define OUT_BYTES (4 * RECORD_MAX)
 #define FINISH_MS 1000
+/* Of one ring of the bell; others want to have their turn. */
+#define ROUNDS_MAX 64
 /* A piece so long leaves before the next one is made: both sides work. */
 #define SOON_BYTES (256u << 10)
 
 static void on_event(struct source *source, uint32_t events);
+static void on_bell(struct source *source, uint32_t events);
 static void flush(struct port *port);
 
 void port_init(struct port *port, int fd)
@@ -33,6 +36,9 @@ void port_init(struct port *port, int fd)
 					.fd = fd,
 					.events = EPOLLIN,
 					.on_event = on_event };
+	port->bell = (struct source){
+		.name = "bell", .fd = -1, .events = EPOLLIN, .on_event = on_bell
+	};
 	port->in = xmalloc(IN_BYTES);
 	port->out = xmalloc(OUT_BYTES);
 	fcntl(fd, F_SETFL, fcntl(fd, F_GETFL) | O_NONBLOCK);
@@ -41,6 +47,7 @@ void port_init(struct port *port, int fd)
 void port_release(struct port *port)
 {
 	loop_del(&port->source);
+	loop_del(&port->bell);
 	free(port->in);
 	free(port->out);
 	if (port->to_guest)
@@ -49,13 +56,14 @@ void port_release(struct port *port)
 		munmap((void *)(uintptr_t)port->from_guest, BULK_BYTES);
 }
 
-static int map(int fd, int rights, uint8_t **memory, struct error *err)
+static int map(int fd, size_t size, int rights, uint8_t **memory,
+	       struct error *err)
 {
 	void *mapped;
 
 	if (fd < 0)
 		return 0;
-	mapped = mmap(NULL, BULK_BYTES, rights, MAP_SHARED, fd, 0);
+	mapped = mmap(NULL, size, rights, MAP_SHARED, fd, 0);
 	if (mapped == MAP_FAILED)
 		return error_set(err, errno, "memory of the port");
 	*memory = mapped;
@@ -66,10 +74,67 @@ int port_map(struct port *port, int to_guest, int from_guest, struct error *err)
 {
 	uint8_t *from = NULL;
 
-	if (map(to_guest, PROT_READ | PROT_WRITE, &port->to_guest, err) < 0 ||
-	    map(from_guest, PROT_READ, &from, err) < 0)
+	if (map(to_guest, BULK_BYTES, PROT_READ | PROT_WRITE, &port->to_guest,
+		err) < 0 ||
+	    map(from_guest, BULK_BYTES, PROT_READ, &from, err) < 0)
 		return -1;
 	port->from_guest = from;
+	return 0;
+}
+
+int port_map_rings(struct port *port, int rings, int bell, struct error *err)
+{
+	uint8_t *memory = NULL;
+
+	if (rings < 0 || bell < 0)
+		return 0;
+	if (map(rings, RINGS_BYTES, PROT_READ | PROT_WRITE, &memory, err) < 0)
+		return -1;
+	rings_init(&port->rings, RINGS_HOST, memory);
+	port->bell.fd = bell;
+	return 0;
+}
+
+void port_use_rings(struct port *port)
+{
+	struct record record = { .type = RECORD_RINGS,
+				 .len = RECORD_RINGS_BYTES };
+	struct writer w;
+	uint8_t *room;
+	size_t left;
+
+	if (!port->rings.mine)
+		return;
+	room = port_room(port, &left);
+	record_encode(&record, room);
+	w = writer_over(room + RECORD_HEADER_BYTES, RECORD_RINGS_BYTES);
+	writer_u32(&w, rings_begin_out(&port->rings));
+	port_commit(port, RECORD_HEADER_BYTES + RECORD_RINGS_BYTES);
+	port->before = port->out_len;
+	port->fresh = 0;
+	port->rings_out = true;
+	rings_sleep(&port->rings, RINGS_FOR_BYTES);
+}
+
+static void ring_again(struct port *port)
+{
+	const uint64_t once = 1;
+
+	if (write(port->bell.fd, &once, sizeof(once)) < 0)
+		return;
+}
+
+int port_rings_begin(struct port *port, const uint8_t *payload, size_t len)
+{
+	uint32_t start;
+
+	if (!port->rings_out || port->rings_in ||
+	    record_rings_decode(payload, len, &start) < 0)
+		return -1;
+	rings_begin_in(&port->rings, start);
+	port->rings_in = true;
+	/* Perhaps it has rung before. */
+	ring_again(port);
 	return 0;
 }
 
@@ -144,6 +209,7 @@ void port_commit(struct port *port, size_t len)
 static void give_up(struct port *port, const char *why)
 {
 	loop_del(&port->source);
+	loop_del(&port->bell);
 	port->why = why;
 	port->on_end(port->ctx);
 }
@@ -202,12 +268,54 @@ void *port_room_for(struct port *port, size_t most, size_t *left)
 	return port->to_guest + bulk_next(&port->bulk);
 }
 
+/* Nothing else goes through the port then. If it is full, somebody is to read
+ * it anyway. */
+static void wake(struct port *port, enum rings_sleep what)
+{
+	struct record record = { .type = RECORD_WAKE };
+	uint8_t bytes[RECORD_HEADER_BYTES];
+
+	if (!port->rings_out || port->before ||
+	    !rings_must_wake(&port->rings, what))
+		return;
+	record_encode(&record, bytes);
+	if (write(port->source.fd, bytes, sizeof(bytes)) < 0)
+		return;
+}
+
+/* 0: there is no room. */
+static size_t write_ring(struct port *port, const uint8_t *bytes, size_t len)
+{
+	size_t n = rings_write(&port->rings, bytes, len);
+
+	/* We are told when some was read, or see it now. */
+	if (!n) {
+		rings_sleep(&port->rings, RINGS_FOR_ROOM);
+		n = rings_write(&port->rings, bytes, len);
+	}
+	if (n)
+		wake(port, RINGS_FOR_BYTES);
+	return n;
+}
+
+/* As write(); where the rings are full, too. */
+static ssize_t write_some(struct port *port)
+{
+	const uint8_t *bytes = port->out + port->out_start;
+	size_t len = port->rings_out ? port->before : port->out_len;
+
+	if (len || !port->rings_out)
+		return write(port->source.fd, bytes, len);
+	len = write_ring(port, bytes, port->out_len);
+	errno = EAGAIN;
+	return len ? (ssize_t)len : -1;
+}
+
 static void flush(struct port *port)
 {
 	shorten(port);
 	while (port->out_len) {
-		ssize_t n = write(port->source.fd, port->out + port->out_start,
-				  port->out_len);
+		ssize_t n = write_some(port);
 
 		if (n < 0 && errno == EINTR)
 			continue;
@@ -215,11 +323,13 @@ static void flush(struct port *port)
 			break;
 		/* Nobody reads it any more; the next read says so too. */
 		if (n < 0) {
-			port->out_len = 0;
+			port->out_len = port->before = 0;
 			break;
 		}
 		port->out_start += (size_t)n;
 		port->out_len -= (size_t)n;
+		if (port->before)
+			port->before -= (size_t)n;
 	}
 	if (!port->out_len)
 		port->out_start = 0;
@@ -321,14 +431,43 @@ static bool fill(struct port *port)
 	return n > 0 || (n < 0 && (errno == EAGAIN || errno == EINTR));
 }
 
+/* False: what the guest says of its ring cannot be. */
+static bool fill_from_ring(struct port *port)
+{
+	long n = rings_read(&port->rings, port->in + port->in_len,
+			    IN_BYTES - port->in_len);
+
+	if (n < 0)
+		return false;
+	port->in_len += (size_t)n;
+	if (n)
+		wake(port, RINGS_FOR_ROOM);
+	return true;
+}
+
 void port_kick(struct port *port)
 {
 	flush(port);
 	make_room(port);
+	/* The bell tells of room in the rings, and so of that for answers. */
+	if (port->rings_in) {
+		loop_wait_for(&port->source,
+			      EPOLLIN | (port->before ? EPOLLOUT : 0U));
+		return;
+	}
 	/* No other event comes for input that is here already. */
 	loop_wait_for(&port->source,
 		      (port->out_len || port->waits ? EPOLLOUT : 0U) |
 			      (has_room(port) ? EPOLLIN : 0U));
+}
+
+/* It is quiet until the next ring. */
+static void hear(struct port *port)
+{
+	uint64_t times;
+
+	if (read(port->bell.fd, &times, sizeof(times)) < 0)
+		return;
 }
 
 void port_finish(struct port *port)
@@ -336,8 +475,26 @@ void port_finish(struct port *port)
 	struct pollfd ready = { .fd = port->source.fd, .events = POLLOUT };
 
 	flush(port);
-	while (port->out_len && poll(&ready, 1, FINISH_MS) > 0)
+	while (port->out_len) {
+		if (port->rings_out && !port->before)
+			ready = (struct pollfd){ .fd = port->bell.fd,
+						 .events = POLLIN };
+		if (poll(&ready, 1, FINISH_MS) <= 0)
+			return;
+		hear(port);
 		flush(port);
+	}
+}
+
+/* All that comes is in the ring: here is another relay, or the end. */
+static void watch_port(struct port *port, uint32_t events)
+{
+	if (!fill(port))
+		give_up(port, NULL);
+	else if (events & EPOLLIN)
+		give_up(port, "more beside its ring");
+	else
+		port_kick(port);
 }
 
 static void on_event(struct source *source, uint32_t events)
@@ -347,6 +504,10 @@ static void on_event(struct source *source, uint32_t events)
 
 	if (events & EPOLLOUT)
 		flush(port);
+	if (port->rings_in) {
+		watch_port(port, events);
+		return;
+	}
 	make_room(port);
 	if (has_room(port) && (events & (EPOLLIN | EPOLLHUP | EPOLLERR)) &&
 	    !fill(port)) {
@@ -361,11 +522,48 @@ static void on_event(struct source *source, uint32_t events)
 			port->on_room(port->ctx);
 		port_kick(port);
 	} while (more && has_room(port));
+	if (port->rings_in && port->in_len)
+		give_up(port, "more beside its ring");
+}
+
+static void on_bell(struct source *source, uint32_t events)
+{
+	struct port *port = CONTAINER_OF(source, struct port, bell);
+	int more = 0;
+
+	hear(port);
+	if (!port->rings_in)
+		return;
+	/* Nobody has to ring while we look ourselves. */
+	rings_sleep(&port->rings, RINGS_AWAKE);
+	flush(port);
+	for (int i = 0; i < ROUNDS_MAX; i++) {
+		make_room(port);
+		if (!fill_from_ring(port)) {
+			give_up(port, "a ring that cannot be");
+			return;
+		}
+		more = hand_over(port);
+		if (more < 0)
+			return;
+		if (port->on_room)
+			port->on_room(port->ctx);
+		port_kick(port);
+		if (more ? !has_room(port) : !rings_ready(&port->rings))
+			break;
+	}
+	rings_sleep(&port->rings,
+		    port->out_len ? RINGS_FOR_ROOM : RINGS_FOR_BYTES);
+	if ((more || rings_ready(&port->rings)) && has_room(port))
+		ring_again(port);
+	else if (port->out_len)
+		flush(port);
 }
 
 int port_start(struct port *port, struct loop *loop, struct error *err)
 {
-	if (loop_add(loop, &port->source, err) < 0)
+	if (loop_add(loop, &port->source, err) < 0 ||
+	    (port->bell.fd >= 0 && loop_add(loop, &port->bell, err) < 0))
 		return error_prefix(err, "files port");
 	port_kick(port);
 	return 0;

@@ -9,6 +9,7 @@
  *
  * Where the guest reads the memory of bulk.h, what is large is copied there
  * when it leaves, and a record that names the place goes through the port.
+ * Where both sides have rings.h, bytes pass there after the greeting.
  */
 #pragma once
 
@@ -20,6 +21,7 @@
 #include "proto/bulk.h"
 #include "proto/call.h"
 #include "proto/record.h"
+#include "proto/rings.h"
 
 struct error;
 struct port;
@@ -31,6 +33,11 @@ typedef void port_fn(void *ctx);
 
 struct port {
 	struct source source;
+	struct source bell; /* rings.h; its descriptor is -1 without */
+	struct rings rings;
+	bool rings_out; /* what leaves goes there, but for … */
+	size_t before;  /* … so many bytes of out that come first */
+	bool rings_in;
 	uint8_t *in, *out; /* owned */
 	size_t in_len, out_start, out_len;
 	size_t fresh;              /* of out_len, at its end: whole records */
@@ -64,8 +71,13 @@ void port_expect_marker(struct port *port,
 /* Borrowed descriptors; -1: none. */
 int port_map(struct port *port, int to_guest, int from_guest,
 	     struct error *err);
+int port_map_rings(struct port *port, int rings, int bell, struct error *err);
 /* HELLO came. */
 void port_use_bulk(struct port *port, bool reads);
+/* What is committed from now on goes through the rings, if there are any. */
+void port_use_rings(struct port *port);
+/* RECORD_RINGS: so does what the guest sends from now on. -1: it is none. */
+int port_rings_begin(struct port *port, const uint8_t *payload, size_t len);
 int port_start(struct port *port, struct loop *loop, struct error *err);
 void *port_room(struct port *port, size_t *left);
 /*

@@ -68,6 +68,8 @@ static int on_hello(struct server *server, const uint8_t *payload, size_t len)
 		return -1;
 	room_begin(server, hello.features & RECORD_READS_ROOM);
 	walk_begin(server, hello.features & RECORD_KEEPS_LISTINGS);
+	if (hello.features & RECORD_HAS_RINGS)
+		port_use_rings(&server->port);
 	/* Only then does the guest know the next marker. */
 	port_kick(&server->port);
 	control_say(&server->control, "welcomed");
@@ -123,6 +125,8 @@ static int on_record(void *ctx, const struct record *record,
 		return -1;
 	if (record->type == RECORD_BULK)
 		return on_read(server, payload, record->len);
+	if (record->type == RECORD_RINGS)
+		return port_rings_begin(&server->port, payload, record->len);
 	if (record->share >= server->share_count)
 		return -1;
 	if (record->type == RECORD_WRITE)

@@ -82,12 +82,23 @@ static void wait_for_port(struct relay *relay, bool full)
 	if (full == relay->waits_for_port)
 		return;
 	relay->waits_for_port = full;
+	/* The ring's reader wakes us. */
+	if (relay->rings.out)
+		event.events = EPOLLIN;
 	epoll_ctl(relay->epoll_fd, EPOLL_CTL_MOD, relay->port_fd, &event);
+}
+
+static ssize_t write_out(struct relay *relay, const uint8_t *bytes, size_t len)
+{
+	if (relay->rings.out)
+		return (ssize_t)relay_rings_write(relay, bytes, len);
+	return write(relay->port_fd, bytes, len);
 }
 
 void relay_send(struct relay *relay)
 {
 	struct stream_out *out = &relay->shared->out;
+	bool all;
 
 	relay_walk_tell(relay);
 	relay_bulk_tell(relay);
@@ -100,17 +111,18 @@ void relay_send(struct relay *relay)
 		if (out->start == out->end)
 			break;
 		len = stream_out_piece(out);
-		n = write(relay->port_fd, out->bytes + out->start, len);
+		n = write_out(relay, out->bytes + out->start, len);
 		if (n < 0 && errno == EINTR)
 			continue;
 		stream_out_sent(out, n > 0 ? (size_t)n : 0);
-		if (n <= 0) {
-			wait_for_port(relay, true);
-			return;
-		}
+		if (n <= 0)
+			break;
 	}
-	relay->urgent = false;
-	wait_for_port(relay, false);
+	relay_rings_announce(relay);
+	all = out->start == out->end && relay_rings_enter(relay);
+	if (all)
+		relay->urgent = false;
+	wait_for_port(relay, !all);
 }
 
 static void say_hello(struct relay *relay)
@@ -128,7 +140,8 @@ static void say_hello(struct relay *relay)
 	writer_u32(&w, relay->notifier.thread);
 	writer_u64(&w, initialised);
 	writer_u32(&w, RECORD_READS_ROOM | RECORD_KEEPS_LISTINGS |
-			       relay_bulk_features(relay));
+			       relay_bulk_features(relay) |
+			       relay_rings_features(relay));
 	stream_out_commit(out, RECORD_HELLO, 0, writer_len(&w));
 	relay->urgent = true;
 	relay->connected = true;
@@ -138,6 +151,7 @@ static void on_new_server(struct relay *relay,
 			  const uint8_t marker[RECORD_MARKER_BYTES])
 {
 	relay->calling = relay->call_due = false;
+	relay_rings_reset(relay);
 	stream_in_reset(&relay->in);
 	stream_out_raw(&relay->shared->out, marker, RECORD_MARKER_BYTES);
 	say_hello(relay);
@@ -249,6 +263,10 @@ static bool on_record(struct relay *relay, const struct record *record,
 	case RECORD_TICKET:
 		relay_notify(relay, record, payload);
 		return true;
+	case RECORD_RINGS:
+		return relay_rings_offer(relay, payload, record->len);
+	case RECORD_WAKE:
+		return true; /* of a server that did not know yet */
 	default:
 		return false;
 	}
@@ -284,33 +302,64 @@ static void on_call(struct relay *relay, const uint8_t *bytes, size_t len)
 	on_new_server(relay, marker);
 }
 
-/* These bytes came, to the place that the input had for them. */
+/* What the port is read to. */
+static struct stream_in *port_input(struct relay *relay)
+{
+	return relay->rings.in ? &relay->rings.ear : &relay->in;
+}
+
+/* These bytes came, to the place that the port's input had for them. */
 static void use_input(struct relay *relay, const uint8_t *bytes, size_t len)
 {
+	struct stream_in *in = port_input(relay);
 	bool fresh;
 
 	if (relay->calling) {
 		on_call(relay, bytes, len);
 		return;
 	}
-	fresh = stream_in_added(&relay->in, len, relay->shared->markers,
+	fresh = stream_in_added(in, len, relay->shared->markers,
 				relay->shared->marker_count);
-	split(relay);
+	if (in == &relay->in)
+		split(relay);
+	else if (!relay_rings_hear(relay))
+		in->deaf = true;
 	if (fresh) {
 		uint8_t marker[RECORD_MARKER_BYTES];
 
-		memcpy(marker, relay->in.tail, sizeof(marker));
+		memcpy(marker, in->tail, sizeof(marker));
 		on_new_server(relay, marker);
-	} else if (relay->in.deaf) {
+	} else if (in->deaf) {
 		relay_call_begin(relay);
 	}
+}
+
+/* What lies in the ring; false: nothing does. */
+static bool receive_ring(struct relay *relay)
+{
+	bool some = false;
+
+	for (int i = 0; i < READS_PER_ROUND && relay->rings.in; i++) {
+		size_t left;
+		void *room = stream_in_room(&relay->in, &left);
+		size_t n = relay_rings_read(relay, room, left);
+
+		if (!n)
+			break;
+		some = true;
+		stream_in_added(&relay->in, n, NULL, 0);
+		split(relay);
+		if (relay->in.deaf)
+			relay_call_begin(relay);
+	}
+	return some;
 }
 
 static void receive(struct relay *relay)
 {
 	for (int i = 0; i < READS_PER_ROUND; i++) {
 		size_t left;
-		void *room = stream_in_room(&relay->in, &left);
+		void *room = stream_in_room(port_input(relay), &left);
 		ssize_t n = read(relay->port_fd, room, left);
 
 		if (n < 0 && (errno == EAGAIN || errno == EINTR))
@@ -429,20 +478,26 @@ static _Noreturn void pump(struct relay *relay)
 	unsigned held = 0; /* rounds */
 
 	for (;;) {
+		struct spin_rings beside = {
+			.rings = relay->rings.in ? &relay->rings.rings : NULL,
+			.full = relay->waits_for_port,
+		};
+		bool some;
 		int n;
 
 		relay_fuse_listen(relay);
 		n = spin_wait(&relay->spin, relay->epoll_fd, events, EVENTS_MAX,
-			      held ? HOLD_MS : -1);
+			      held ? HOLD_MS : -1, &beside);
 		for (int i = 0; i < n; i++)
 			dispatch(relay, &events[i]);
+		some = receive_ring(relay) || n > 0;
 		/* Answers may have made room for what was left. */
 		for (unsigned i = 0; i < relay->count; i++)
 			relay_fuse_pull(relay, i);
 		if (relay->call_due)
 			relay_call_again(relay);
-		held = n > 0 && held < HOLD_ROUNDS && may_hold(relay) ? held + 1
-								      : 0;
+		held = some && held < HOLD_ROUNDS && may_hold(relay) ? held + 1
+								     : 0;
 		if (!held)
 			relay_send(relay);
 		say_taken(relay);
@@ -492,10 +547,11 @@ _Noreturn void relay_run(const struct relay_start *start)
 	steady_begin("bawn-relay", FILES_MAX);
 	/* What it needs to write out must not wait for it. */
 	prctl(PR_SET_IO_FLUSHER, 1, 0, 0, 0);
-	stream_in_init(&relay->in);
+	stream_in_init(&relay->in, STREAM_IN_BYTES);
 	spin_init(&relay->spin);
 	relay_fuse_init(relay);
 	relay_bulk_init(relay);
+	relay_rings_init(relay);
 	relay_mount_init(relay);
 	if (relay->epoll_fd < 0 || pipe2(relay->ticket_fds, O_CLOEXEC) ||
 	    relay_notify_start(relay) ||

@@ -22,6 +22,7 @@ void relay_call_begin(struct relay *relay)
 	call_begin(&relay->call, word);
 	call_encode(&relay->call, bytes);
 	stream_out_break(&relay->shared->out, bytes, sizeof(bytes));
+	relay_rings_reset(relay);
 	stream_in_reset(&relay->in);
 	relay->in.deaf = true;
 	relay->calling = true;

@@ -5,6 +5,7 @@
  * relay.c         the loop, the port, PID 1
  * relay_call.c    asks a server for its marker
  * relay_bulk.c    what does not pass through the port
+ * relay_rings.c   the port's bytes in memory, and the bell
  * relay_fuse.c    requests of the kernel, answers of the server
  * relay_early.c   changes that are answered before they are made
  * relay_walk.c    walks, answered from what was sent ahead
@@ -30,6 +31,7 @@
 #include "guest/relay_writes.h"
 #include "proto/bulk.h"
 #include "proto/call.h"
+#include "proto/rings.h"
 
 enum relay_share_state {
 	RELAY_SHARE_NONE,     /* nothing is offered under this number */
@@ -72,6 +74,14 @@ struct relay_bulk {
 	uint32_t read_pieces, read_bytes; /* that the host was not told of */
 };
 
+struct relay_rings {
+	struct rings rings; /* without a memory: there are none */
+	bool in, out;       /* what comes passes there, and what leaves */
+	bool offered;       /* by the server: what leaves may do so, too */
+	bool due;           /* something was written: the bell is to be rung */
+	struct stream_in ear; /* for the port meanwhile */
+};
+
 struct relay {
 	int port_fd, control_fd, epoll_fd, null_fd;
 	struct relay_shared *shared;
@@ -87,6 +97,7 @@ struct relay {
 	struct known_table known;
 	struct listings listings;
 	struct relay_bulk bulk;
+	struct relay_rings rings;
 	struct relay_share shares[WELCOME_SHARES_MAX];
 	unsigned count;
 	struct relay_notifier notifier;
@@ -147,6 +158,23 @@ void relay_bulk_tell(struct relay *relay);
 bool relay_bulk_send(struct relay *relay, struct pending *pending,
 		     uint8_t *room);
 void relay_bulk_answered(struct relay *relay, const struct pending *pending);
+
+/* relay_rings.c */
+void relay_rings_init(struct relay *relay);
+uint32_t relay_rings_features(const struct relay *relay);
+/* With a new server all goes through the port. */
+void relay_rings_reset(struct relay *relay);
+/* RECORD_RINGS; false when it is none. */
+bool relay_rings_offer(struct relay *relay, const uint8_t *bytes, size_t len);
+/* All has left that goes through the port; false: it has to be waited for. */
+bool relay_rings_enter(struct relay *relay);
+/* As many bytes as there is room for; the bell is for all of them. */
+size_t relay_rings_write(struct relay *relay, const uint8_t *bytes, size_t len);
+void relay_rings_announce(struct relay *relay);
+/* As many as there are. */
+size_t relay_rings_read(struct relay *relay, void *room, size_t left);
+/* What came through the port; false: it makes no sense. */
+bool relay_rings_hear(struct relay *relay);
 
 /* relay_fuse.c */
 void relay_fuse_init(struct relay *relay);

@@ -8,6 +8,8 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "proto/rings.h"
+
 static uint64_t now_ns(void)
 {
 	struct timespec now;
@@ -44,17 +46,38 @@ void spin_end(struct spin *spin, uint64_t now)
 		spin->score++;
 }
 
+static bool is_ready(const struct spin_rings *beside)
+{
+	return beside->rings && rings_ready(beside->rings);
+}
+
+static int sleep_on(int epoll_fd, struct epoll_event *events, int max,
+		    int timeout_ms, const struct spin_rings *beside)
+{
+	int n;
+
+	if (!beside->rings)
+		return epoll_wait(epoll_fd, events, max, timeout_ms);
+	rings_sleep(beside->rings,
+		    beside->full ? RINGS_FOR_ROOM : RINGS_FOR_BYTES);
+	/* What came before that could be known. */
+	n = epoll_wait(epoll_fd, events, max,
+		       is_ready(beside) ? 0 : timeout_ms);
+	rings_sleep(beside->rings, RINGS_AWAKE);
+	return n;
+}
+
 int spin_wait(struct spin *spin, int epoll_fd, struct epoll_event *events,
-	      int max, int timeout_ms)
+	      int max, int timeout_ms, const struct spin_rings *beside)
 {
 	int n;
 
 	spin_begin(spin, now_ns());
 	do {
 		n = epoll_wait(epoll_fd, events, max, 0);
-	} while (n == 0 && spin_again(spin, now_ns()));
-	if (n == 0)
-		n = epoll_wait(epoll_fd, events, max, timeout_ms);
+	} while (n == 0 && !is_ready(beside) && spin_again(spin, now_ns()));
+	if (n == 0 && !is_ready(beside))
+		n = sleep_on(epoll_fd, events, max, timeout_ms, beside);
 	spin_end(spin, now_ns());
 	return n;
 }

@@ -20,6 +20,7 @@
 #include <stdint.h>
 
 struct epoll_event;
+struct rings;
 
 #define SPIN_NS 400000ULL /* an answer of the host takes 300 us */
 /* Of one that sleeps it includes the wake-up. */
@@ -36,9 +37,15 @@ struct spin {
 };
 
 void spin_init(struct spin *spin);
-/* As epoll_wait(). */
+/* Where else something may come; rings: NULL, there is nothing else. */
+struct spin_rings {
+	struct rings *rings;
+	bool full; /* room there is waited for, too */
+};
+
+/* As epoll_wait(), but for what comes by the rings: 0, and they are ready. */
 int spin_wait(struct spin *spin, int epoll_fd, struct epoll_event *events,
-	      int max, int timeout_ms);
+	      int max, int timeout_ms, const struct spin_rings *beside);
 
 /* The parts of spin_wait() that decide. Pure. */
 void spin_begin(struct spin *spin, uint64_t now_ns);

@@ -9,13 +9,12 @@
 
 #include "base/mem.h"
 
-#define IN_BYTES (2 * STREAM_RECORD_MAX)
 /* So many bytes of a marker cannot be there by chance. */
 #define MARKER_LIKELY 6
 
-void stream_in_init(struct stream_in *in)
+void stream_in_init(struct stream_in *in, size_t size)
 {
-	*in = (struct stream_in){ .bytes = xmalloc(IN_BYTES) };
+	*in = (struct stream_in){ .bytes = xmalloc(size), .size = size };
 }
 
 void stream_in_release(struct stream_in *in)
@@ -30,7 +29,7 @@ void *stream_in_room(struct stream_in *in, size_t *left)
 		memmove(in->bytes, in->bytes + in->done, in->len);
 		in->done = 0;
 	}
-	*left = IN_BYTES - in->len;
+	*left = in->size - in->len;
 	return in->bytes + in->len;
 }
 
@@ -108,6 +107,19 @@ bool stream_in_next(struct stream_in *in, struct record *record,
 	*payload = head + RECORD_HEADER_BYTES;
 	in->done += RECORD_HEADER_BYTES + record->len;
 	return true;
+}
+
+void stream_in_hand_on(struct stream_in *in, struct stream_in *to)
+{
+	size_t rest = in->len - in->done;
+
+	stream_in_reset(to);
+	to->len = rest < to->size ? rest : to->size;
+	to->held = in->held < to->len ? in->held : to->len;
+	memcpy(to->bytes, in->bytes + in->done, to->len);
+	memcpy(to->tail, in->tail, sizeof(to->tail));
+	to->tail_len = in->tail_len;
+	stream_in_reset(in);
 }
 
 void stream_in_reset(struct stream_in *in)

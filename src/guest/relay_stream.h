@@ -18,11 +18,12 @@
 
 #define STREAM_RECORD_MAX (RECORD_HEADER_BYTES + RECORD_PAYLOAD_MAX)
 #define STREAM_OUT_BYTES (4 * STREAM_RECORD_MAX)
+#define STREAM_IN_BYTES (2 * STREAM_RECORD_MAX)
 #define STREAM_PIECE_BYTES (32U << 10) /* of one request of the driver */
 
 struct stream_in {
 	uint8_t *bytes; /* owned */
-	size_t len;
+	size_t size, len;
 	size_t done; /* handed out already */
 	size_t held; /* at the end: may be the beginning of a marker */
 	bool deaf;   /* not records: drops everything up to a marker */
@@ -30,9 +31,10 @@ struct stream_in {
 	uint8_t tail[RECORD_MARKER_BYTES]; /* the last that came */
 };
 
-void stream_in_init(struct stream_in *in);
+/* size: at least two of the longest records that come. */
+void stream_in_init(struct stream_in *in, size_t size);
 void stream_in_release(struct stream_in *in);
-/* Where to read to; at least STREAM_RECORD_MAX bytes. */
+/* Where to read to; at least half of its size, unless a record is longer. */
 void *stream_in_room(struct stream_in *in, size_t *left);
 /*
  * len bytes were read there. True: they end in one of the markers; what came
@@ -44,6 +46,8 @@ bool stream_in_added(struct stream_in *in, size_t len,
 /* False when more bytes are needed. payload lies in the buffer. */
 bool stream_in_next(struct stream_in *in, struct record *record,
 		    const uint8_t **payload);
+/* What was not handed out goes to another one, as if that had read it. */
+void stream_in_hand_on(struct stream_in *in, struct stream_in *to);
 /* Drops a half record, too: the other side begins anew. */
 void stream_in_reset(struct stream_in *in);
 

@@ -18,8 +18,8 @@ TOP = os.path.realpath(os.path.join(os.path.dirname(__file__), "..", ".."))
 BINARY = os.environ.get("BAWN_FILES",
                         os.path.join(TOP, os.environ.get("BAWN_BUILD", "build"),
                                      "src/files/bawn-files"))
-HELLO, WELCOME, FUSE, DROP, TICKET, AHEAD, BULK, WRITE, ROOM = range(1, 10)
-READS_BULK, WRITES_BULK, READS_ROOM, KEEPS_LISTINGS = 1, 2, 4, 8
+HELLO, WELCOME, FUSE, DROP, TICKET, AHEAD, BULK, WRITE, ROOM, RINGS, WAKE = range(1, 12)
+READS_BULK, WRITES_BULK, READS_ROOM, KEEPS_LISTINGS, HAS_RINGS = 1, 2, 4, 8, 16
 BULK_BYTES = 8 << 20
 OPS = {name: number for number, name in {
     1: "LOOKUP", 2: "FORGET", 3: "GETATTR", 4: "SETATTR", 5: "READLINK", 6: "SYMLINK",
@@ -90,18 +90,24 @@ def place(fds):
 class Files:
     """One bawn-files and the connection to it."""
     features = 0  # of HELLO
+    rings = None  # files_rings.py
     gives_back = True  # what was read of the memory
 
     def __init__(self, shares, uid=None, absent=(), marker=None, memory=None,
                  initialised=0, start=True, next_marker=None, control=None, state=None,
-                 notifier=0, bulk=False, features=0, **more):
+                 notifier=0, bulk=False, features=0, rings=None, **more):
         ours, theirs = socket.socketpair()
         ours.settimeout(20)
         self.socket, self.unique, self.buffer, self.position = ours, 2, b"", 0
         self.notifier, self.pid = notifier, 0
         self.features = features | (READS_BULK | WRITES_BULK if bulk else 0)
         self.pieces = []  # (start, length) of each BULK that came
-        memories = self._share_memory() if bulk else ()
+        memories = self._share_memory() if bulk else []
+        self.rings = rings
+        if rings:
+            self.features |= HAS_RINGS
+            rings.reset()
+            memories += [os.dup(rings.fd), os.dup(rings.bell)]
         self.notices, self.replies, self.raw = [], {}, []
         self.lock = threading.Lock()
         config = {"shares": shares, "absent": [str(path) for path in absent],
@@ -112,6 +118,8 @@ class Files:
                   "state": 7 if state is not None else None, **more}
         if bulk:
             config |= {"to_guest": 8, "from_guest": 9}
+        if rings:
+            config |= {"rings": 6 + len(memories), "bell": 7 + len(memories)}
         reading, writing = os.pipe()
         self.process = self._spawn((theirs.fileno(), reading, memory, control, state,
                                     *memories), uid)
@@ -162,7 +170,11 @@ class Files:
     # Records
 
     def send_record(self, kind, payload, share=0):
-        self.socket.sendall(struct.pack("<IBBH", len(payload), kind, share, 0) + payload)
+        data = struct.pack("<IBBH", len(payload), kind, share, 0) + payload
+        if self.rings and self.rings.active:
+            self.rings.write(data)
+        else:
+            self.socket.sendall(data)
 
     def read_record(self):
         head = self._take(8)
@@ -183,7 +195,10 @@ class Files:
     def _take(self, length):
         """The next bytes; what was used is cut off now and then, not each time."""
         while len(self.buffer) - self.position < length:
-            data = self.socket.recv(1 << 20)
+            if self.rings and self.rings.active:
+                data = self.rings.read(self.socket)
+            else:
+                data = self.socket.recv(1 << 20)
             if not data:
                 raise ConnectionError(f"bawn-files ended: {self.end()}")
             self.buffer = self.buffer[self.position:] + data
@@ -198,6 +213,12 @@ class Files:
             kind, _, payload = self.read_record()
             if kind == WELCOME:
                 self.welcome = payload
+                if not self.rings:
+                    return
+            elif kind == RINGS:
+                start = self.rings.begin(*struct.unpack("<I", payload))
+                self.send_record(RINGS, struct.pack("<I", start))
+                self.rings.active = True
                 return
 
     # Requests

@@ -16,7 +16,7 @@ from fuse_client import BINARY, TOP, place, share
 
 RELAY = os.path.join(TOP, os.environ.get("BAWN_BUILD", "build"), "tests/component/relay_alone")
 MARKER, TAKEN, READY, FINISH = 1, 2, 3, 4
-BULK_BYTES = 8 << 20
+BULK_BYTES, RINGS_BYTES = 8 << 20, 512 << 10
 MESSAGE = struct.Struct("<I256s")
 HOLDER = ("mount -t tmpfs tmpfs /run && mount -t tmpfs tmpfs /var/lib && echo ready && "
           "exec sleep infinity")
@@ -30,7 +30,7 @@ def spawn(argv, fds, **more):
 
 
 class Machine:
-    def __init__(self, shares, log, bulk=True):
+    def __init__(self, shares, log, bulk=True, rings=True):
         self.shares, self.log = shares, open(log, "ab")  # pylint: disable=R1732
         self.ours, self.theirs = socket.socketpair()
         self.theirs.setblocking(False)
@@ -39,6 +39,11 @@ class Machine:
         self.bulk = [os.memfd_create(name) for name in ("to-guest", "from-guest")] if bulk else []
         for memory in self.bulk:
             os.ftruncate(memory, BULK_BYTES)
+        self.beside = ["to_guest", "from_guest"] if bulk else []
+        if bulk and rings:
+            self.bulk += [os.memfd_create("rings"), os.eventfd(0, os.EFD_NONBLOCK)]
+            self.beside += ["rings", "bell"]
+            os.ftruncate(self.bulk[2], RINGS_BYTES)
         self.shared = os.memfd_create("relay")
         self.marker, self.next = None, os.urandom(32).hex()
         self.holder = subprocess.Popen(["unshare", "-m", "sh", "-c", HOLDER],
@@ -50,8 +55,7 @@ class Machine:
         config = {"shares": self.shares, "absent": [], "guest_uid": 1000, "guest_gid": 1000,
                   "guard": None, "undo": False, "marker": self.marker,
                   "next_marker": self.next, "memory": 5, "control": None, "state": None}
-        if self.bulk:
-            config |= {"to_guest": 6, "from_guest": 7}
+        config |= {name: 6 + i for i, name in enumerate(self.beside)}
         reading, writing = os.pipe()
         self.files = spawn([BINARY], (self.ours.fileno(), reading, self.memory, *self.bulk),
                            stderr=self.log)
@@ -116,8 +120,8 @@ class Machine:
         return code or ended
 
 
-def started(shares, log, bulk=True):
-    machine = Machine(shares, log, bulk)
+def started(shares, log, bulk=True, rings=True):
+    machine = Machine(shares, log, bulk, rings)
     machine.start_files()
     machine.start_relay()
     return machine

@@ -3,12 +3,15 @@
  * test_relay_spin.c - when the relay looks again, and when it sleeps
  */
 #include <stdint.h>
+#include <stdlib.h>
 #include <sys/epoll.h>
 #include <sys/eventfd.h>
 #include <unistd.h>
 
+#include "base/mem.h"
 #include "guest/relay_spin.h"
 #include "lib/tap.h"
+#include "proto/rings.h"
 
 #define LOOK_NS 10000
 
@@ -98,6 +101,7 @@ static void the_only_cpu_is_the_others(void)
 static void it_waits_like_epoll(void)
 {
 	struct epoll_event event = { .events = EPOLLIN, .data.u32 = 5 };
+	const struct spin_rings none = { 0 };
 	int epoll_fd = epoll_create1(EPOLL_CLOEXEC);
 	int fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
 	struct spin spin = { .score = SPIN_MOST };
@@ -105,14 +109,36 @@ static void it_waits_like_epoll(void)
 
 	CHECK(epoll_ctl(epoll_fd, EPOLL_CTL_ADD, fd, &event) == 0);
 	event = (struct epoll_event){ 0 };
-	CHECK(spin_wait(&spin, epoll_fd, &event, 1, 0) == 0);
-	CHECK(spin_wait(&spin, epoll_fd, &event, 1, 1) == 0);
+	CHECK(spin_wait(&spin, epoll_fd, &event, 1, 0, &none) == 0);
+	CHECK(spin_wait(&spin, epoll_fd, &event, 1, 1, &none) == 0);
 	CHECK(write(fd, &one, sizeof(one)) == sizeof(one));
-	CHECK(spin_wait(&spin, epoll_fd, &event, 1, -1) == 1);
+	CHECK(spin_wait(&spin, epoll_fd, &event, 1, -1, &none) == 1);
 	CHECK(event.data.u32 == 5);
-	CHECK(spin_wait(&spin, -1, &event, 1, -1) == -1);
+	CHECK(spin_wait(&spin, -1, &event, 1, -1, &none) == -1);
 	close(fd);
 	close(epoll_fd);
+}
+
+static void it_looks_into_the_rings_as_well(void)
+{
+	void *memory = xcalloc(1, RINGS_BYTES);
+	int epoll_fd = epoll_create1(EPOLL_CLOEXEC);
+	struct epoll_event event = { .events = EPOLLIN };
+	struct spin spin = { .off = true };
+	struct rings guest, host;
+	struct spin_rings beside = { .rings = &guest };
+
+	rings_init(&guest, RINGS_GUEST, memory);
+	rings_init(&host, RINGS_HOST, memory);
+	rings_begin_in(&guest, rings_begin_out(&host));
+	CHECK(spin_wait(&spin, epoll_fd, &event, 1, 1, &beside) == 0);
+	/* awake again, and nothing has come */
+	CHECK(!rings_ready(&guest) && !rings_must_wake(&host, RINGS_FOR_BYTES));
+	rings_write(&host, "x", 1);
+	CHECK(spin_wait(&spin, epoll_fd, &event, 1, -1, &beside) == 0);
+	CHECK(rings_ready(&guest));
+	close(epoll_fd);
+	free(memory);
 }
 
 int main(void)
@@ -122,5 +148,6 @@ int main(void)
 	RUN(who_meets_another_program_gives_its_cpu_away);
 	RUN(the_only_cpu_is_the_others);
 	RUN(it_waits_like_epoll);
+	RUN(it_looks_into_the_rings_as_well);
 	return DONE();
 }

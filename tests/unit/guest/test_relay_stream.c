@@ -54,7 +54,7 @@ static void records_come_out_however_they_were_cut(void)
 		struct stream_in in;
 		unsigned count = 0;
 
-		stream_in_init(&in);
+		stream_in_init(&in, STREAM_IN_BYTES);
 		for (size_t at = 0; at < len; at += step) {
 			const uint8_t *payload;
 			struct record record;
@@ -87,7 +87,7 @@ static void a_marker_is_found_behind_half_a_record(void)
 		struct stream_in in;
 		unsigned count = 0;
 
-		stream_in_init(&in);
+		stream_in_init(&in, STREAM_IN_BYTES);
 		if (cut)
 			CHECK(!give(&in, bytes, cut));
 		while (stream_in_next(&in, &record, &payload))
@@ -112,7 +112,7 @@ static void what_is_no_record_is_dropped_up_to_a_marker(void)
 	struct stream_in in;
 
 	memset(noise, 0xee, sizeof(noise));
-	stream_in_init(&in);
+	stream_in_init(&in, STREAM_IN_BYTES);
 	CHECK(!give(&in, noise, sizeof(noise)));
 	CHECK(!stream_in_next(&in, &record, &payload) && in.deaf);
 	for (int i = 0; i < 1000; i++)
