@@ -110,8 +110,13 @@ static void check_kernel(struct finding *finding)
 		      "the first start fetches it");
 		return;
 	}
-	text_format(finding->text, sizeof(finding->text), "%s (%s)",
-		    kernel.release, kernel.source ? kernel.source : "");
+	if (kernel.flaw)
+		found(finding, VERDICT_WARN, "",
+		      "run \"sudo apt-get update\"; a start looks for another "
+		      "one once a day");
+	text_format(finding->text, sizeof(finding->text), "%s (%s)%s%s",
+		    kernel.release, kernel.source ? kernel.source : "",
+		    kernel.flaw ? " " : "", kernel.flaw ? kernel.flaw : "");
 	kernel_release(&kernel);
 }
 

@@ -4,9 +4,11 @@
  */
 #include "provision/debian_package.h"
 
+#include <assert.h>
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -19,6 +21,7 @@
 #include "provision/tool.h"
 
 #define OUTPUT_MAX (1u << 20)
+#define LIST_MAX 256
 #define NO_LISTS "apt knows no package %s (run \"sudo apt-get update\" once)"
 
 static int ask(const char *const *argv, struct buffer *out, struct error *err)
@@ -69,6 +72,55 @@ int debian_package_resolve(const char *package, const char *prefix, char *name,
 	    0)
 		return error_set(err, 0, NO_LISTS, package);
 	return 0;
+}
+
+/* Cuts text into its lines; those that end with suffix go to words. */
+static size_t cut_lines(char *text, const char *suffix, const char **words,
+			size_t max)
+{
+	size_t count = 0;
+
+	for (char *end; count < max && (end = strchr(text, '\n'));
+	     text = end + 1) {
+		*end = '\0';
+		if (text_ends(text, suffix))
+			words[count++] = text;
+	}
+	return count;
+}
+
+int debian_package_list(const char *prefix, const char *suffix,
+			struct buffer *out, struct error *err)
+{
+	AUTO_BUFFER struct buffer names = BUFFER_INIT(OUTPUT_MAX);
+	const char *all[] = { "apt-cache", "pkgnames", prefix, NULL };
+	const char *argv[2 + LIST_MAX + 1] = { "apt-cache", "madison" };
+
+	if (ask(all, &names, err) < 0)
+		return -1;
+	if (!buffer_str(&names) ||
+	    !cut_lines((char *)names.data, suffix, argv + 2, LIST_MAX))
+		return error_set(err, 0, NO_LISTS, prefix);
+	return ask(argv, out, err);
+}
+
+/* "NAME |  VERSION | where from" */
+bool debian_package_next(const char **text, struct debian_package *package)
+{
+	static_assert(sizeof(package->name) == 128, "as sscanf() has it");
+	static_assert(sizeof(package->version) == 64, "as sscanf() has it");
+	bool found = false;
+	char line[512];
+
+	while (!found && **text) {
+		size_t len = strcspn(*text, "\n");
+
+		text_format(line, sizeof(line), "%.*s", (int)len, *text);
+		found = sscanf(line, " %127[^ |] | %63[^ |]", package->name,
+			       package->version) == 2;
+		*text += len + ((*text)[len] == '\n');
+	}
+	return found;
 }
 
 struct download {

@@ -14,6 +14,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "base/buffer.h"
@@ -31,6 +32,9 @@
 
 #define KEY_MAX 256
 #define TEMP ".making"
+/* In the folder of a kernel with a flaw: no better one could be had then. */
+#define IN_VAIN "in-vain"
+#define IN_VAIN_SECONDS (24L * 60 * 60)
 
 void kernel_release(struct kernel *kernel)
 {
@@ -105,6 +109,30 @@ static int find(int store_fd, const char *forced, struct kernel *kernel,
 	return -1;
 }
 
+static bool may_serve(int store_fd, const struct kernel *kernel)
+{
+	AUTO_FREE char *tried = xasprintf("%s/" IN_VAIN, kernel->key);
+	struct stat st;
+
+	return !kernel->flaw ||
+	       (fstatat(store_fd, tried, &st, AT_SYMLINK_NOFOLLOW) == 0 &&
+		time(NULL) < st.st_mtim.tv_sec + IN_VAIN_SECONDS);
+}
+
+/* As find(), but what had better be replaced is as good as missing. */
+static int find_good(int store_fd, const char *forced, struct kernel *kernel,
+		     struct error *err)
+{
+	if (find(store_fd, forced, kernel, err) < 0)
+		return -1;
+	if (may_serve(store_fd, kernel))
+		return 0;
+	(void)error_say(err, ENOENT, "%s %s, so another is needed",
+			kernel->release, kernel->flaw);
+	kernel_release(kernel);
+	return -1;
+}
+
 int kernel_find(struct kernel *kernel, struct error *err)
 {
 	AUTO_CLOSE int store_fd = -1;
@@ -113,7 +141,7 @@ int kernel_find(struct kernel *kernel, struct error *err)
 	if (check_forced(&forced, err) < 0)
 		return -1;
 	store_fd = paths_open(PATHS_CACHE, "kernels", err);
-	if (store_fd < 0 || find(store_fd, forced, kernel, err) < 0)
+	if (store_fd < 0 || find_good(store_fd, forced, kernel, err) < 0)
 		return -1;
 	if (add_initramfs(kernel, err) == 0)
 		return 0;
@@ -135,17 +163,19 @@ static int open_temp(int store_fd, struct error *err)
 }
 
 static int make_from(int store_fd, const struct kernel_source *source,
-		     const struct progress *progress, struct error *err)
+		     const char *have, const struct progress *progress,
+		     struct error *err)
 {
 	AUTO_FREE char *name = xasprintf("current-%s", source->name);
 	AUTO_FREE char *key = NULL;
 	AUTO_CLOSE int temp_fd = open_temp(store_fd, err);
+	struct kernel_place place = { temp_fd, have, progress };
 	struct kernel_raw raw = { 0 };
 	int result;
 
 	if (temp_fd < 0)
 		return -1;
-	result = source->get(temp_fd, progress, &raw, err);
+	result = source->get(&place, &raw, err);
 	if (result == 0) {
 		progress_step(progress, "unpacking the guest kernel");
 		result = kernel_store_add(store_fd, temp_fd, &raw, &key, err);
@@ -159,7 +189,11 @@ static int make_from(int store_fd, const struct kernel_source *source,
 			      FILEIO_SYNC, err);
 }
 
-static int make(int store_fd, const char *forced,
+/*
+ * have is the release of one that is there but has a flaw, or NULL. It is as
+ * good as what the sources after its own would give.
+ */
+static int make(int store_fd, const char *forced, const char *have,
 		const struct progress *progress, struct error *err)
 {
 	struct error why = { 0 };
@@ -170,15 +204,44 @@ static int make(int store_fd, const char *forced,
 
 		if (!is_wanted(&kernel_sources[i], forced))
 			continue;
-		if (make_from(store_fd, &kernel_sources[i], progress, &why) ==
-		    0)
+		if (make_from(store_fd, &kernel_sources[i], have, progress,
+			      &why) == 0)
 			return 0;
 		log_debug("kernel from %s: %s", kernel_sources[i].name,
 			  why.text);
 		(void)text_format(all + used, sizeof(all) - used, "%s%s",
 				  used ? "; and " : "", why.text);
+		if (have)
+			break;
 	}
 	return error_set(err, 0, "no guest kernel: %s", all);
+}
+
+/* Where there is none without a flaw, one with it is better than none. */
+static int renew(int store_fd, const char *forced,
+		 const struct progress *progress, struct kernel *kernel,
+		 struct error *err)
+{
+	AUTO_FREE char *tried = NULL;
+	struct kernel old, found;
+	int made;
+
+	(void)find(store_fd, forced, &old, NULL);
+	made = make(store_fd, forced, old.release, progress, err);
+	if (made < 0 && !old.release)
+		return -1;
+	kernel_release(&old);
+	if (find(store_fd, forced, &found, err) < 0)
+		return -1;
+	*kernel = found;
+	if (!found.flaw)
+		return 0;
+	log_warn("the guest kernel %s %s, and no other can be had now; bawn "
+		 "looks again tomorrow",
+		 found.release, found.flaw);
+	tried = xasprintf("%s/" IN_VAIN, found.key);
+	(void)fileio_replace(store_fd, tried, "", 0, 0600, 0, NULL);
+	return 0;
 }
 
 int kernel_ensure(const struct progress *progress, struct kernel *kernel,
@@ -199,11 +262,9 @@ int kernel_ensure(const struct progress *progress, struct kernel *kernel,
 	if (lock < 0)
 		return -1;
 	/* Somebody may have made it while this one waited. */
-	if (find(store_fd, forced, kernel, &found) < 0) {
-		if (make(store_fd, forced, progress, err) < 0 ||
-		    find(store_fd, forced, kernel, err) < 0)
-			return -1;
-	}
+	if (find_good(store_fd, forced, kernel, &found) < 0 &&
+	    renew(store_fd, forced, progress, kernel, err) < 0)
+		return -1;
 	if (add_initramfs(kernel, err) == 0)
 		return 0;
 	kernel_release(kernel);

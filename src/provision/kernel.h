@@ -18,12 +18,14 @@ struct kernel {
 	char *vmlinux;       /* absolute path */
 	char *initramfs;     /* absolute path */
 	char *initramfs_key; /* changes with bawn-init and the module list */
+	const char *flaw;    /* kernel_flaw() of it; static */
 };
 
 /*
  * Finds the kernel in the cache; otherwise fetches Debian's package; where
- * that cannot be had, takes the host's own. Safe against a second process that
- * does the same at the same time.
+ * that cannot be had, takes the host's own. One with a flaw serves only where
+ * no other can be had, which is tried once a day. Safe against a second process
+ * that does the same at the same time.
  */
 int kernel_ensure(const struct progress *progress, struct kernel *kernel,
 		  struct error *err);

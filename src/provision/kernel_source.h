@@ -14,11 +14,19 @@ struct kernel_raw {
 	char *describe; /* "Debian package 6.1.190-1", "host /boot/…" */
 };
 
+/* How a kernel of Debian's is described, before its version. */
+#define KERNEL_DEBIAN "Debian package "
+
+struct kernel_place {
+	int folder_fd;    /* empty, private, lives until the end */
+	const char *have; /* release that need not be fetched again, or NULL */
+	const struct progress *progress;
+};
+
 struct kernel_source {
 	const char *name; /* value of BAWN_KERNEL_SOURCE */
-	/* folder_fd is an empty private folder that lives until the end. */
-	int (*get)(int folder_fd, const struct progress *progress,
-		   struct kernel_raw *raw, struct error *err);
+	int (*get)(const struct kernel_place *place, struct kernel_raw *raw,
+		   struct error *err);
 };
 
 /* In the order of preference; the last row has no name. */

@@ -19,6 +19,7 @@
 #include "base/own.h"
 #include "base/text.h"
 #include "provision/kernel.h"
+#include "provision/kernel_flaw.h"
 #include "provision/kernel_source.h"
 #include "provision/module_set.h"
 #include "provision/tool.h"
@@ -292,5 +293,8 @@ int kernel_store_load(int store_fd, const char *key, struct kernel *kernel,
 	kernel->key = xstrdup(key);
 	kernel->release = copy_text(root, "release");
 	kernel->source = copy_text(root, "source");
+	if (text_starts(kernel->source, KERNEL_DEBIAN))
+		kernel->flaw =
+			kernel_flaw(kernel->source + sizeof(KERNEL_DEBIAN) - 1);
 	return 0;
 }

@@ -332,6 +332,12 @@ def test_a_damaged_kernel_is_not_used(fetched):
     assert place.run("kernel-find").returncode == 0
 
 
+def test_the_fetched_kernel_is_not_one_that_crashes(fetched):
+    _, facts = fetched
+    version = facts["source"].removeprefix("Debian package ").split("-")[0]
+    assert version not in ("6.1.191", "6.1.192")
+
+
 # ---- the host's kernel, in a mount namespace with a /boot of its own ----
 
 def fake_module(depends):
@@ -371,6 +377,22 @@ def fake_host(folder, mode):
             'overlay /usr/lib; shift; exec setpriv $SETPRIV "$@"', "sh", folder]
 
 
+def run_mounted(place, wrap, source):
+    who = "--no-new-privs"
+    if place.identity == "unprivileged":
+        who += (f" --reuid {UID} --regid {UID} --clear-groups "
+                "--inh-caps=-all")
+    rooted = Place(place.home, "root")
+    if place.identity == "unprivileged":
+        os.chown(place.home, UID, UID)
+    process = rooted.start("kernel", wrap=wrap, SETPRIV=who,
+                           BAWN_KERNEL_SOURCE=source)
+    out, err = process.communicate(timeout=60)
+    if "mount:" in err or "unshare:" in err:
+        pytest.skip("cannot mount here")
+    return process.returncode, out, err
+
+
 @pytest.fixture
 def on_fake_host(place, tmp_path):
     if not IS_ROOT:
@@ -379,20 +401,7 @@ def on_fake_host(place, tmp_path):
     def run(mode):
         folder = tmp_path / "host"
         folder.mkdir()
-        wrap = fake_host(folder, mode)
-        who = "--no-new-privs"
-        if place.identity == "unprivileged":
-            who += (f" --reuid {UID} --regid {UID} --clear-groups "
-                    "--inh-caps=-all")
-        rooted = Place(place.home, "root")
-        if place.identity == "unprivileged":
-            os.chown(place.home, UID, UID)
-        process = rooted.start("kernel", wrap=wrap, SETPRIV=who,
-                               BAWN_KERNEL_SOURCE="host")
-        out, err = process.communicate(timeout=60)
-        if "mount:" in err or "unshare:" in err:
-            pytest.skip("cannot mount here")
-        return process.returncode, out, err
+        return run_mounted(place, fake_host(folder, mode), "host")
 
     return run
 
@@ -412,6 +421,113 @@ def test_an_unreadable_host_kernel_says_what_to_do(on_fake_host, place):
     code, _, err = on_fake_host(0o600)
     assert code == 1
     assert "Permission denied" in err and "sudo chmod +r /boot/vmlinuz-" in err
+
+
+# ---- kernels that crash, from an archive of our own in place of apt ----
+
+APT = """#!/bin/sh
+cd {folder} && echo "$*" >> asked || exit 1
+case $1 in
+depends) echo "  Depends: $(cat newest)" ;;
+pkgnames) ls packages ;;
+madison) shift; for name; do echo "$name |  $(cat packages/$name) | here"; done ;;
+show) echo ;;
+*) shift $(($# - 1)); cp debs/$1.deb "$OLDPWD" ;;
+esac
+"""
+
+
+class Archive:
+    """What apt knows (packages), and what can be downloaded (debs)."""
+
+    def __init__(self, folder, place):
+        self.folder, self.place = folder, place
+        for name in ["packages", "debs"]:
+            (folder / name).mkdir(parents=True)
+        (folder / "asked").touch()
+        (folder / "asked").chmod(0o666)
+        (folder / "apt").write_text(APT.format(folder=folder))
+        (folder / "apt").chmod(0o755)
+
+    def add(self, abi, version, download=True):
+        release = f"6.1.0-{abi}-cloud-amd64"
+        name = "linux-image-" + release
+        (self.folder / "packages" / name).write_text(version)
+        (self.folder / "newest").write_text(max(
+            path.name for path in (self.folder / "packages").iterdir()))
+        if not download:
+            return
+        tree = self.folder / name
+        for path, data in {
+                "DEBIAN/control": f"Package: {name}\nVersion: {version}\n"
+                "Architecture: amd64\nMaintainer: a\nDescription: a\n".encode(),
+                f"boot/vmlinuz-{release}": b"\x7fELF" + b"kernel" * 1000,
+                f"lib/modules/{release}/modules.builtin": b"",
+                f"lib/modules/{release}/virtio_blk.ko": fake_module("")}.items():
+            (tree / path).parent.mkdir(parents=True, exist_ok=True)
+            (tree / path).write_bytes(data)
+        subprocess.run(["dpkg-deb", "-Znone", "-b", tree,
+                        self.folder / "debs" / f"{name}.deb"],
+                       check=True, capture_output=True)
+
+    def kernel(self):
+        """The ABI that serves, what was said, and what apt was asked."""
+        asked = self.folder / "asked"
+        asked.write_text("")
+        code, out, err = run_mounted(self.place, [
+            "unshare", "--mount", "sh", "-c",
+            'set -e; mount --bind "$1" /usr/bin/apt-cache; '
+            'mount --bind "$1" /usr/bin/apt-get; shift; '
+            'exec setpriv $SETPRIV "$@"', "sh", self.folder / "apt"], "debian")
+        assert code == 0, err
+        facts = dict(line.split(" ", 1) for line in out.splitlines())
+        return int(facts["release"].split("-")[1]), err, asked.read_text()
+
+    def forget(self):
+        """The day is over."""
+        for mark in self.place.home.glob("cache/kernels/*/in-vain"):
+            os.utime(mark, (time.time() - 90000,) * 2)
+
+
+@pytest.fixture
+def archive(place, tmp_path):
+    if not IS_ROOT or not have_package():
+        pytest.skip("needs root to mount, and an apt to mount over")
+    return Archive(tmp_path / "archive", place)
+
+
+def test_a_kernel_that_crashes_is_passed_over(archive):
+    for abi, version in [(53, "6.1.187-1"), (54, "6.1.190-1"), (55, "6.1.192-1")]:
+        archive.add(abi, version)
+    abi, said, _ = archive.kernel()
+    assert abi == 54
+    assert "(linux-image-6.1.0-54-cloud-amd64; 6.1.0-55 crashes in ext4)" in said
+    assert archive.kernel() == (54, "", "")
+
+
+def test_where_there_is_no_other_the_one_that_crashes_serves(archive):
+    archive.add(55, "6.1.192-1")
+    abi, said, _ = archive.kernel()
+    assert abi == 55
+    assert said.count("6.1.0-55-cloud-amd64 crashes in ext4, and no other") == 1
+    assert archive.kernel() == (55, "", "")
+
+
+def test_a_kernel_in_the_cache_that_crashes_is_replaced_when_it_can_be(archive):
+    archive.add(55, "6.1.192-1")
+    archive.kernel()
+    archive.forget()
+    archive.add(54, "6.1.190-1", download=False)
+    abi, said, asked = archive.kernel()
+    assert abi == 55 and "no other can be had" in said
+    assert "download linux-image-6.1.0-54" in asked
+    assert "download linux-image-6.1.0-55" not in asked
+    assert archive.kernel() == (55, "", "")
+    archive.forget()
+    archive.add(53, "6.1.187-1")
+    archive.add(54, "6.1.190-1")
+    assert archive.kernel()[0] == 54
+    assert archive.kernel() == (54, "", "")
 
 
 VENDOR = """builder = vendor

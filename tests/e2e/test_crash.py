@@ -191,6 +191,13 @@ def test_the_guest_powering_off_stops_the_sandbox(bawn, box):
     assert bawn.sh(box, "echo up", timeout=START_SECONDS) == "up"
 
 
+def test_a_file_can_be_removed_after_the_caches_were_dropped(bawn, box):
+    """Debian's 6.1.192 crashed there, and every later sync hung."""
+    assert bawn.sh(box, "dd if=/dev/zero of=/x bs=1M count=8 2>/dev/null; sync; "
+                        "echo 3 > /proc/sys/vm/drop_caches; rm /x; sync; echo fine") == "fine"
+    assert bawn.sh(box, "echo still here") == "still here"
+
+
 def test_helpers_are_never_found_through_path(bawn, tmp_path, box):
     """V3: a bawn-supervisor or qemu in PATH or in the folder is not run."""
     trap = tmp_path / "bin"
