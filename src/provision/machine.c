@@ -342,6 +342,10 @@ const char *machine_cpu_model(enum start_accel accel)
 }
 
 /*
+ * A kernel that oopsed and went on has locks and journals that nobody will ever
+ * release: what needs them hangs for good, and no deadline of ours sees it. So
+ * it ends its machine, and the user hears of it.
+ *
  * Under TCG address randomisation defeats the translation cache, and there is
  * no speculation to mitigate. Clearing every page and checking every copy
  * costs it as much as the work itself; the guest's kernel is not the boundary.
@@ -350,8 +354,8 @@ const char *machine_cpu_model(enum start_accel accel)
 const char *machine_kernel_args_fixed(enum start_accel accel)
 {
 	if (accel == START_ACCEL_KVM)
-		return "console=ttyS0 panic=-1 reboot=t quiet";
-	return "console=ttyS0 panic=-1 reboot=t quiet norandmaps "
+		return "console=ttyS0 oops=panic panic=-1 reboot=t quiet";
+	return "console=ttyS0 oops=panic panic=-1 reboot=t quiet norandmaps "
 	       "mitigations=off no_timer_check init_on_alloc=0 "
 	       "hardened_usercopy=off randomize_kstack_offset=off "
 	       "lsm=landlock,yama psi=0 audit=0 nowatchdog "

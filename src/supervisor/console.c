@@ -16,6 +16,8 @@
 #include "base/own.h"
 #include "base/text.h"
 
+#define PANIC "Kernel panic - not syncing: "
+
 enum {
 	READ_BYTES = 16384,
 	BURST_BYTES = 256 * 1024, /* a whole boot with all its messages */
@@ -64,6 +66,9 @@ static void end_line(struct console *console)
 	memcpy(console->last_line, console->line, console->line_len);
 	console->last_line[console->line_len] = '\0';
 	console->line_len = 0;
+	if (strstr(console->last_line, PANIC))
+		text_copy(console->panic, sizeof(console->panic),
+			  strstr(console->last_line, PANIC) + strlen(PANIC));
 }
 
 static void note_lines(struct console *console, const char *bytes, size_t len)
@@ -189,4 +194,9 @@ void console_last_line(const struct console *console, char *text, size_t size)
 		len = console->line_len;
 	}
 	text_printable(line, len, text, size);
+}
+
+void console_panic(const struct console *console, char *text, size_t size)
+{
+	text_printable(console->panic, strlen(console->panic), text, size);
 }

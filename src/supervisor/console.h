@@ -32,6 +32,7 @@ struct console {
 	char line[160]; /* the line that is being written */
 	size_t line_len;
 	char last_line[160]; /* the last one with text in it */
+	char panic[160];     /* the last one in which a kernel gave up */
 };
 
 /* Opens a fresh log in the folder; the old one is kept as .old. */
@@ -44,3 +45,5 @@ void console_drain(struct console *console);
 void console_close(struct console *console);
 /* Printable, "" when nothing was written; for error messages. */
 void console_last_line(const struct console *console, char *text, size_t size);
+/* The same of what a kernel says when it gives up; the guest may invent it. */
+void console_panic(const struct console *console, char *text, size_t size);

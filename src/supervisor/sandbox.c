@@ -364,6 +364,45 @@ static void explain_exit(struct sandbox *sandbox, int status)
 			    said[0] ? ": " : "", said);
 }
 
+/* A kernel that crashed resets the machine, as `reboot` does. */
+static bool explain_crash(struct sandbox *sandbox)
+{
+	bool kept = sandbox->spec->goal != START_MAKE_WARM &&
+		    !sandbox->spec->remove_at_end;
+	char line[120];
+
+	console_panic(&sandbox->console, line, sizeof(line));
+	if (!sandbox->reset || !line[0])
+		return false;
+	sandbox->failed = true;
+	text_format(sandbox->reason, sizeof(sandbox->reason),
+		    "the guest's kernel crashed: %s%s%s%s", line,
+		    kept ? " (bawn logs " : "", kept ? sandbox->spec->name : "",
+		    kept ? ")" : "");
+	return true;
+}
+
+/* Nobody asked for it. */
+static void explain_end(struct sandbox *sandbox, int status)
+{
+	bool own_wish = sandbox->shut_down && sandbox->guest_awake &&
+			sandbox->spec->goal != START_MAKE_WARM;
+	char line[120];
+
+	if (explain_crash(sandbox))
+		return;
+	if (!own_wish) {
+		explain_exit(sandbox, status);
+		return;
+	}
+	if (!sandbox->reset)
+		return;
+	console_last_line(&sandbox->console, line, sizeof(line));
+	text_format(sandbox->reason, sizeof(sandbox->reason),
+		    "the guest restarted itself%s%s",
+		    line[0] ? "; its console ends with: " : "", line);
+}
+
 /* MAKE_WARM: what was written must survive a power cut. */
 static void keep_image(struct sandbox *sandbox)
 {
@@ -396,8 +435,7 @@ static void on_flush_timer(struct timer *timer)
 void sandbox_gone(struct sandbox *sandbox, int status)
 {
 	bool making = sandbox->spec->goal == START_MAKE_WARM;
-	bool asked = sandbox->life == SANDBOX_STOPPING ||
-		     (sandbox->shut_down && sandbox->guest_awake && !making);
+	bool asked = sandbox->life == SANDBOX_STOPPING;
 
 	timer_stop(&sandbox->boot_timer);
 	timer_stop(&sandbox->stop_timer);
@@ -406,7 +444,7 @@ void sandbox_gone(struct sandbox *sandbox, int status)
 	if (making && sandbox->image_written && !sandbox->failed)
 		keep_image(sandbox);
 	else if (!asked && !sandbox->failed)
-		explain_exit(sandbox, status);
+		explain_end(sandbox, status);
 	sandbox->suspended = saving_on_gone(sandbox);
 	set_life(sandbox, SANDBOX_GONE);
 	sandbox->gone_ms = loop_now_ms();

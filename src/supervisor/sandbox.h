@@ -62,6 +62,7 @@ struct sandbox {
 	bool guest_awake;  /* AWAKE has come */
 	bool starved;      /* the host's disk was full before it was ready */
 	bool shut_down;    /* QEMU announced the guest's end */
+	bool reset;        /* … by which it wanted to boot anew */
 	struct sandbox_state saved; /* what state.json says */
 	struct phases phases;
 

@@ -38,16 +38,9 @@ static void on_block_error(struct sandbox *sandbox,
 
 static void on_shutdown(struct sandbox *sandbox, const struct qmp_reply *event)
 {
-	char line[120];
-
 	sandbox->shut_down = true;
-	if (sandbox->life != SANDBOX_RUNNING ||
-	    strcmp(qmp_reply_string(event, "reason"), "guest-reset") != 0)
-		return;
-	console_last_line(&sandbox->console, line, sizeof(line));
-	text_format(sandbox->reason, sizeof(sandbox->reason),
-		    "the guest restarted itself%s%s",
-		    line[0] ? "; its console ends with: " : "", line);
+	sandbox->reset =
+		strcmp(qmp_reply_string(event, "reason"), "guest-reset") == 0;
 }
 
 static void on_qmp_event(void *ctx, const struct qmp_reply *event)

@@ -198,6 +198,17 @@ def test_a_file_can_be_removed_after_the_caches_were_dropped(bawn, box):
     assert bawn.sh(box, "echo still here") == "still here"
 
 
+def test_a_crashed_kernel_is_said_in_one_line_and_the_next_start_works(bawn, box):
+    bawn.sh(box, "echo kept > /root/kept; sync")
+    done = bawn.raw("exec", "-u", "root", box, "sh", "-c",
+                    "echo c > /proc/sysrq-trigger; sleep 5000", timeout=30)
+    line, = done.err.splitlines()
+    assert done.code == 125 and "kernel crashed" in line and f"bawn logs {box}" in line, done
+    wait(lambda: bawn.status(box) == "failed", 10, "it failed")
+    assert "Kernel panic" in bawn("logs", box).out
+    assert bawn.sh(box, "cat /root/kept", timeout=START_SECONDS) == "kept"
+
+
 def test_helpers_are_never_found_through_path(bawn, tmp_path, box):
     """V3: a bawn-supervisor or qemu in PATH or in the folder is not run."""
     trap = tmp_path / "bin"

@@ -140,6 +140,16 @@ static void cpuinfo_is_read_by_whole_words(void)
 	CHECK(host_cpu_value(text, "nothing") == NULL);
 }
 
+static void a_kernel_that_crashed_ends_its_machine(void)
+{
+	for (int accel = START_ACCEL_TCG; accel <= START_ACCEL_KVM; accel++) {
+		const char *args = machine_kernel_args_fixed(accel);
+
+		CHECK(strstr(args, " oops=panic ") &&
+		      strstr(args, " panic=-1 "));
+	}
+}
+
 int main(void)
 {
 	char home[] = "/tmp/bawn-test-machine-XXXXXX";
@@ -157,6 +167,7 @@ int main(void)
 	RUN(an_unknown_accelerator_is_refused);
 	RUN(a_failure_of_kvm_is_remembered);
 	RUN(cpuinfo_is_read_by_whole_words);
+	RUN(a_kernel_that_crashed_ends_its_machine);
 	parent = open("/tmp", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	fileio_remove_tree(parent, home + 5, NULL);
 	close(parent);

@@ -60,6 +60,24 @@ static void lines_reach_the_log_and_the_last_one_is_known(void)
 	end();
 }
 
+static void what_a_kernel_gave_up_with_is_known(void)
+{
+	static const char text[] =
+		"[ 1.0] Kernel panic - not syncing: Fatal \033[1mthing\r\n"
+		"[ 1.1] Kernel Offset: disabled";
+	struct error err;
+	char line[64];
+
+	begin();
+	console_panic(&console, line, sizeof(line));
+	CHECK(!line[0]);
+	CHECK(write(peer, text, strlen(text)) == (ssize_t)strlen(text));
+	loop_step(loop, 100, &err);
+	console_panic(&console, line, sizeof(line));
+	CHECK(strcmp(line, "Fatal \\x1b[1mthing") == 0);
+	end();
+}
+
 static void a_flood_is_throttled(void)
 {
 	static char bytes[65536];
@@ -106,6 +124,7 @@ int main(void)
 		return 1;
 	folder = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	RUN(lines_reach_the_log_and_the_last_one_is_known);
+	RUN(what_a_kernel_gave_up_with_is_known);
 	RUN(a_flood_is_throttled);
 	RUN(a_log_that_is_full_becomes_the_old_one);
 	unlinkat(folder, CONSOLE_LOG, 0);
