@@ -13,6 +13,7 @@ import random
 import shutil
 import subprocess
 import tarfile
+import time
 
 FOLDERS, FILES = 1000, 10
 TAR_FOLDERS, TAR_FILES = 500, 10
@@ -40,8 +41,8 @@ def write(path, content):
         file.write(content)
 
 
-def git(folder, *args):
-    subprocess.run(["git", "-c", "user.name=bench", "-c", "user.email=bench@example.org",
+def git(folder, *args, user=()):
+    subprocess.run([*user, "git", "-c", "user.name=bench", "-c", "user.email=bench@example.org",
                     "-c", "gc.auto=0", "-C", folder, *args], check=True,
                    stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL)
 
@@ -112,7 +113,6 @@ def give_away(folder, uid):
 
 
 def make_root(root, uid):
-    shutil.rmtree(root, ignore_errors=True)
     os.makedirs(f"{root}/work")
     make_tree(f"{root}/tree")
     make_project(f"{root}/project")
@@ -120,8 +120,14 @@ def make_root(root, uid):
     with open(f"{root}/big", "wb") as file:
         for _ in range(BIG_BYTES >> 20):
             file.write(rng.randbytes(1 << 20))
+    user = ()
     if os.getuid() == 0:
         give_away(root, uid)
+        user = ("setpriv", "--reuid", str(uid), "--regid", str(uid), "--clear-groups")
+    # The first one who asks for the status would read every file: their owners are new, and
+    # they are as young as the index.
+    time.sleep(1.1)
+    git(f"{root}/tree", "update-index", "-q", "--refresh", user=user)
 
 
 def tidy(root):
