@@ -5,6 +5,7 @@
 #include "files/ahead.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <linux/fuse.h>
 #include <string.h>
 #include <sys/syscall.h>
@@ -63,6 +64,7 @@ void ahead_list(struct op *op, bool first)
 	folder->id = id;
 	folder->share = (uint8_t)op->share_index;
 	folder->count = folder->sent = folder->folder_count = 0;
+	folder->fetched = 0;
 	ahead->list = folder;
 }
 
@@ -355,11 +357,30 @@ void ahead_send_rest(struct server *server)
 		send_inner(server);
 }
 
+void ahead_fetch_files(struct server *server, struct ahead_folder *folder)
+{
+	while (folder->fetched < folder->count) {
+		struct node *node =
+			node_table_by_id(server->nodes, folder->share,
+					 folder->files[folder->fetched++]);
+		int fd;
+
+		if (!node || (node->flags & NODE_ORPHAN))
+			continue;
+		node_fds_begin_request(&server->fds);
+		fd = node_fds_data(&server->fds, node, NODE_FD_READ);
+		if (fd >= 0)
+			posix_fadvise(fd, 0, AHEAD_FILE_BYTES,
+				      POSIX_FADV_WILLNEED);
+	}
+}
+
 size_t ahead_send_files(struct server *server, struct ahead_folder *folder,
 			size_t most)
 {
 	size_t sent = 0;
 
+	ahead_fetch_files(server, folder);
 	while (folder->sent < folder->count && sent < most)
 		sent += send_file(server, folder->share,
 				  folder->files[folder->sent++]);

@@ -42,6 +42,7 @@ struct ahead_folder {
 	bool held;     /* the relay has its listing: walk.h */
 	uint16_t seen; /* the walk that has come through it; 0: none */
 	uint16_t count, sent, folder_count;
+	uint16_t fetched;            /* of count: the disk was asked for them */
 	uint64_t files[AHEAD_FILES]; /* ids */
 	uint64_t folders[AHEAD_INNER];
 };
@@ -84,6 +85,8 @@ void ahead_changed(struct op *op);
 void ahead_read(struct op *op);
 /* Sends what is due; after the answer. */
 void ahead_send(struct server *server);
+/* The disk is asked for all of its files at once; nobody waits for it here. */
+void ahead_fetch_files(struct server *server, struct ahead_folder *folder);
 /* Files of a folder that were not sent yet, so many bytes or a little more;
  * tells how many. */
 size_t ahead_send_files(struct server *server, struct ahead_folder *folder,

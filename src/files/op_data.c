@@ -13,6 +13,19 @@
 #define COPY_MAX (16U << 20) /* one request must not hold up the others */
 /* Whoever reads that much goes on: the disk can work beside the guest. */
 #define READ_ON_BYTES (256 << 10)
+#define READ_ON_STEP (4 << 20)
+
+/* A step further than the one that it comes to now, once for each. */
+static void read_on(int fd, off_t offset, ssize_t n)
+{
+	off_t step = (offset + n) / READ_ON_STEP;
+
+	if (offset && step == offset / READ_ON_STEP)
+		return;
+	posix_fadvise(fd, offset ? (step + 1) * READ_ON_STEP : n,
+		      offset ? READ_ON_STEP : 2 * READ_ON_STEP - n,
+		      POSIX_FADV_WILLNEED);
+}
 
 int op_read(struct op *op)
 {
@@ -34,8 +47,7 @@ int op_read(struct op *op)
 		return -errno;
 	reply_grow(op->reply, (size_t)n);
 	if (n >= READ_ON_BYTES)
-		posix_fadvise(fd, (off_t)in->offset + n, n,
-			      POSIX_FADV_WILLNEED);
+		read_on(fd, (off_t)in->offset, n);
 	ahead_read(op);
 	return 0;
 }

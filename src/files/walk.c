@@ -174,12 +174,34 @@ void walk_read(struct server *server)
 		walk->full = WALK_FULL / 2;
 }
 
+/* Of folders that come a little later: read one by one, each would be waited
+ * for. */
+static void fetch_contents(struct server *server)
+{
+	struct walk *walk = &server->walk;
+	unsigned files = 0;
+
+	for (unsigned i = 0; i < walk->sent_count && files < WALK_FETCH; i++) {
+		const struct walk_stop *stop =
+			&walk->sent[(walk->sent_first + i) % WALK_STOPS];
+		struct ahead_folder *folder =
+			ahead_folder(&server->ahead, stop->share, stop->id);
+
+		if (!folder)
+			continue;
+		files += folder->count;
+		ahead_fetch_files(server, folder);
+	}
+}
+
 /* The files of folders that come soon. */
 static void send_contents(struct server *server)
 {
 	struct walk *walk = &server->walk;
 	size_t turn = 0;
 
+	if (walk->contents)
+		fetch_contents(server);
 	while (walk->sent_count && walk->contents && walk->full < WALK_FULL &&
 	       turn < WALK_CONTENTS_TURN) {
 		struct walk_stop *stop = &walk->sent[walk->sent_first];

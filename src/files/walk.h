@@ -36,8 +36,9 @@ struct server;
 /* Files: bytes that one question for some is good for; at once. */
 #define WALK_CONTENTS (512U << 10)
 #define WALK_CONTENTS_TURN (256U << 10)
-#define WALK_FULL 64  /* folders with files that wait to be used */
-#define WALK_SAMPLE 8 /* in so many folders they are asked for in one */
+#define WALK_FULL 64   /* folders with files that wait to be used */
+#define WALK_FETCH 256 /* files that the disk is asked for before */
+#define WALK_SAMPLE 8  /* in so many folders they are asked for in one */
 
 struct walk_stop {
 	uint64_t id;
