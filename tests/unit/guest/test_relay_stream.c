@@ -104,6 +104,35 @@ static void a_marker_is_found_behind_half_a_record(void)
 	}
 }
 
+/* From the port's last record on another one reads it. */
+static void what_is_left_is_handed_on(void)
+{
+	uint8_t bytes[200];
+	size_t len = put_record(bytes, RECORD_RINGS, "four");
+	size_t second = len + put_record(bytes + len, RECORD_WAKE, "");
+	struct stream_in in, other;
+	const uint8_t *payload;
+	struct record record;
+
+	memcpy(bytes + second, markers[0], RECORD_MARKER_BYTES);
+	for (size_t cut = len; cut < second + RECORD_MARKER_BYTES; cut++) {
+		stream_in_init(&in, STREAM_IN_BYTES);
+		stream_in_init(&other, STREAM_IN_BYTES);
+		CHECK(!give(&in, bytes, cut));
+		CHECK(stream_in_next(&in, &record, &payload) &&
+		      record.type == RECORD_RINGS);
+		stream_in_hand_on(&in, &other);
+		CHECK(!stream_in_next(&in, &record, &payload));
+		CHECK(give(&other, bytes + cut,
+			   second + RECORD_MARKER_BYTES - cut));
+		CHECK(stream_in_next(&other, &record, &payload) &&
+		      record.type == RECORD_WAKE);
+		CHECK(!memcmp(other.tail, markers[0], RECORD_MARKER_BYTES));
+		stream_in_release(&in);
+		stream_in_release(&other);
+	}
+}
+
 static void what_is_no_record_is_dropped_up_to_a_marker(void)
 {
 	uint8_t noise[4096];
@@ -336,6 +365,7 @@ int main(void)
 {
 	RUN(records_come_out_however_they_were_cut);
 	RUN(a_marker_is_found_behind_half_a_record);
+	RUN(what_is_left_is_handed_on);
 	RUN(what_is_no_record_is_dropped_up_to_a_marker);
 	RUN(a_successor_finishes_the_record_that_was_under_way);
 	RUN(what_may_have_left_is_ended_wherever_it_ends);
