@@ -2,7 +2,7 @@
 /*
  * port.c - records in, records out, both bounded
  */
-#include "files/port.h"
+#include "files/port_internal.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -56,14 +56,13 @@ void port_release(struct port *port)
 		munmap((void *)(uintptr_t)port->from_guest, BULK_BYTES);
 }
 
-static int map(int fd, size_t size, int rights, uint8_t **memory,
-	       struct error *err)
+static int map(int fd, int rights, uint8_t **memory, struct error *err)
 {
 	void *mapped;
 
 	if (fd < 0)
 		return 0;
-	mapped = mmap(NULL, size, rights, MAP_SHARED, fd, 0);
+	mapped = mmap(NULL, BULK_BYTES, rights, MAP_SHARED, fd, 0);
 	if (mapped == MAP_FAILED)
 		return error_set(err, errno, "memory of the port");
 	*memory = mapped;
@@ -74,67 +73,10 @@ int port_map(struct port *port, int to_guest, int from_guest, struct error *err)
 {
 	uint8_t *from = NULL;
 
-	if (map(to_guest, BULK_BYTES, PROT_READ | PROT_WRITE, &port->to_guest,
-		err) < 0 ||
-	    map(from_guest, BULK_BYTES, PROT_READ, &from, err) < 0)
+	if (map(to_guest, PROT_READ | PROT_WRITE, &port->to_guest, err) < 0 ||
+	    map(from_guest, PROT_READ, &from, err) < 0)
 		return -1;
 	port->from_guest = from;
-	return 0;
-}
-
-int port_map_rings(struct port *port, int rings, int bell, struct error *err)
-{
-	uint8_t *memory = NULL;
-
-	if (rings < 0 || bell < 0)
-		return 0;
-	if (map(rings, RINGS_BYTES, PROT_READ | PROT_WRITE, &memory, err) < 0)
-		return -1;
-	rings_init(&port->rings, RINGS_HOST, memory);
-	port->bell.fd = bell;
-	return 0;
-}
-
-void port_use_rings(struct port *port)
-{
-	struct record record = { .type = RECORD_RINGS,
-				 .len = RECORD_RINGS_BYTES };
-	struct writer w;
-	uint8_t *room;
-	size_t left;
-
-	if (!port->rings.mine)
-		return;
-	room = port_room(port, &left);
-	record_encode(&record, room);
-	w = writer_over(room + RECORD_HEADER_BYTES, RECORD_RINGS_BYTES);
-	writer_u32(&w, rings_begin_out(&port->rings));
-	port_commit(port, RECORD_HEADER_BYTES + RECORD_RINGS_BYTES);
-	port->before = port->out_len;
-	port->fresh = 0;
-	port->rings_out = true;
-	rings_sleep(&port->rings, RINGS_FOR_BYTES);
-}
-
-static void ring_again(struct port *port)
-{
-	const uint64_t once = 1;
-
-	if (write(port->bell.fd, &once, sizeof(once)) < 0)
-		return;
-}
-
-int port_rings_begin(struct port *port, const uint8_t *payload, size_t len)
-{
-	uint32_t start;
-
-	if (!port->rings_out || port->rings_in ||
-	    record_rings_decode(payload, len, &start) < 0)
-		return -1;
-	rings_begin_in(&port->rings, start);
-	port->rings_in = true;
-	/* Perhaps it has rung before. */
-	ring_again(port);
 	return 0;
 }
 
@@ -268,36 +210,6 @@ void *port_room_for(struct port *port, size_t most, size_t *left)
 	return port->to_guest + bulk_next(&port->bulk);
 }
 
-/* Nothing else goes through the port then. If it is full, somebody is to read
- * it anyway. */
-static void wake(struct port *port, enum rings_sleep what)
-{
-	struct record record = { .type = RECORD_WAKE };
-	uint8_t bytes[RECORD_HEADER_BYTES];
-
-	if (!port->rings_out || port->before ||
-	    !rings_must_wake(&port->rings, what))
-		return;
-	record_encode(&record, bytes);
-	if (write(port->source.fd, bytes, sizeof(bytes)) < 0)
-		return;
-}
-
-/* 0: there is no room. */
-static size_t write_ring(struct port *port, const uint8_t *bytes, size_t len)
-{
-	size_t n = rings_write(&port->rings, bytes, len);
-
-	/* We are told when some was read, or see it now. */
-	if (!n) {
-		rings_sleep(&port->rings, RINGS_FOR_ROOM);
-		n = rings_write(&port->rings, bytes, len);
-	}
-	if (n)
-		wake(port, RINGS_FOR_BYTES);
-	return n;
-}
-
 /* As write(); where the rings are full, too. */
 static ssize_t write_some(struct port *port)
 {
@@ -306,7 +218,7 @@ static ssize_t write_some(struct port *port)
 
 	if (len || !port->rings_out)
 		return write(port->source.fd, bytes, len);
-	len = write_ring(port, bytes, port->out_len);
+	len = port_rings_write(port, bytes, port->out_len);
 	errno = EAGAIN;
 	return len ? (ssize_t)len : -1;
 }
@@ -431,20 +343,6 @@ static bool fill(struct port *port)
 	return n > 0 || (n < 0 && (errno == EAGAIN || errno == EINTR));
 }
 
-/* False: what the guest says of its ring cannot be. */
-static bool fill_from_ring(struct port *port)
-{
-	long n = rings_read(&port->rings, port->in + port->in_len,
-			    IN_BYTES - port->in_len);
-
-	if (n < 0)
-		return false;
-	port->in_len += (size_t)n;
-	if (n)
-		wake(port, RINGS_FOR_ROOM);
-	return true;
-}
-
 void port_kick(struct port *port)
 {
 	flush(port);
@@ -461,15 +359,6 @@ void port_kick(struct port *port)
 			      (has_room(port) ? EPOLLIN : 0U));
 }
 
-/* It is quiet until the next ring. */
-static void hear(struct port *port)
-{
-	uint64_t times;
-
-	if (read(port->bell.fd, &times, sizeof(times)) < 0)
-		return;
-}
-
 void port_finish(struct port *port)
 {
 	struct pollfd ready = { .fd = port->source.fd, .events = POLLOUT };
@@ -481,7 +370,7 @@ void port_finish(struct port *port)
 						 .events = POLLIN };
 		if (poll(&ready, 1, FINISH_MS) <= 0)
 			return;
-		hear(port);
+		port_rings_hear(port);
 		flush(port);
 	}
 }
@@ -530,8 +419,9 @@ static void on_bell(struct source *source, uint32_t events)
 {
 	struct port *port = CONTAINER_OF(source, struct port, bell);
 	int more = 0;
+	long n;
 
-	hear(port);
+	port_rings_hear(port);
 	if (!port->rings_in)
 		return;
 	/* Nobody has to ring while we look ourselves. */
@@ -539,10 +429,13 @@ static void on_bell(struct source *source, uint32_t events)
 	flush(port);
 	for (int i = 0; i < ROUNDS_MAX; i++) {
 		make_room(port);
-		if (!fill_from_ring(port)) {
+		n = port_rings_read(port, port->in + port->in_len,
+				    IN_BYTES - port->in_len);
+		if (n < 0) {
 			give_up(port, "a ring that cannot be");
 			return;
 		}
+		port->in_len += (size_t)n;
 		more = hand_over(port);
 		if (more < 0)
 			return;
@@ -555,7 +448,7 @@ static void on_bell(struct source *source, uint32_t events)
 	rings_sleep(&port->rings,
 		    port->out_len ? RINGS_FOR_ROOM : RINGS_FOR_BYTES);
 	if ((more || rings_ready(&port->rings)) && has_room(port))
-		ring_again(port);
+		port_rings_ring(port);
 	else if (port->out_len)
 		flush(port);
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * relay.c - the loop, the port, PID 1
+ * relay.c - the loop, what is sent, PID 1
  *
  * Sources: the files port; /dev/fuse of each share; the socket to
  * PID 1; the pipe of the child that mounts. There are no timers. System calls
@@ -16,7 +16,6 @@
 #include <sys/epoll.h>
 #include <sys/prctl.h>
 #include <sys/socket.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "base/log.h"
@@ -31,9 +30,6 @@
 #ifndef PR_SET_IO_FLUSHER
 #define PR_SET_IO_FLUSHER 57
 #endif
-#define PORT_READ_BYTES 4096 /* what one read of the port can give */
-#define READS_PER_ROUND 64
-#define LOST_MS 50
 #define HOLD_MS 1
 #define HOLD_ROUNDS 24
 #define HOLD_BYTES (16U << 10)
@@ -147,8 +143,8 @@ static void say_hello(struct relay *relay)
 	relay->connected = true;
 }
 
-static void on_new_server(struct relay *relay,
-			  const uint8_t marker[RECORD_MARKER_BYTES])
+void relay_new_server(struct relay *relay,
+		      const uint8_t marker[RECORD_MARKER_BYTES])
 {
 	relay->calling = relay->call_due = false;
 	relay_rings_reset(relay);
@@ -206,9 +202,8 @@ static bool is_marker(const uint8_t marker[RECORD_MARKER_BYTES])
 	return memcmp(marker, zeros, sizeof(zeros)) != 0;
 }
 
-/* The last one stays good: its server may die before it was of use. */
-static void note_marker(struct relay_shared *shared,
-			const uint8_t marker[RECORD_MARKER_BYTES])
+void relay_note_marker(struct relay_shared *shared,
+		       const uint8_t marker[RECORD_MARKER_BYTES])
 {
 	if (!is_marker(marker))
 		return;
@@ -224,7 +219,7 @@ static bool on_welcome(struct relay *relay, const uint8_t *payload, size_t len)
 
 	if (welcome_decode(payload, len, &welcome))
 		return false;
-	note_marker(relay->shared, welcome.next_marker);
+	relay_note_marker(relay->shared, welcome.next_marker);
 	for (unsigned i = 0; i < welcome.count; i++)
 		adopt(&relay->shares[i], &welcome.shares[i]);
 	if (welcome.count > relay->count)
@@ -235,8 +230,8 @@ static bool on_welcome(struct relay *relay, const uint8_t *payload, size_t len)
 	return true;
 }
 
-static bool on_record(struct relay *relay, const struct record *record,
-		      const uint8_t *payload)
+bool relay_record(struct relay *relay, const struct record *record,
+		  const uint8_t *payload)
 {
 	switch (record->type) {
 	case RECORD_WELCOME:
@@ -250,7 +245,7 @@ static bool on_record(struct relay *relay, const struct record *record,
 		return true;
 	case RECORD_BULK:
 		return relay_bulk_receive(relay, payload, record->len,
-					  on_record);
+					  relay_record);
 	case RECORD_ROOM:
 		return relay_early_room(relay, record->share, payload,
 					record->len);
@@ -269,108 +264,6 @@ static bool on_record(struct relay *relay, const struct record *record,
 		return true; /* of a server that did not know yet */
 	default:
 		return false;
-	}
-}
-
-static void split(struct relay *relay)
-{
-	const uint8_t *payload;
-	struct record record;
-
-	while (stream_in_next(&relay->in, &record, &payload)) {
-		if (on_record(relay, &record, payload))
-			continue;
-		relay->in.deaf = true;
-	}
-}
-
-/* The host's end is closed just now; it would be reported for ever. */
-static void lost(void)
-{
-	struct timespec pause = { .tv_nsec = LOST_MS * 1000000L };
-
-	nanosleep(&pause, NULL);
-}
-
-static void on_call(struct relay *relay, const uint8_t *bytes, size_t len)
-{
-	uint8_t marker[RECORD_MARKER_BYTES];
-
-	if (!relay_call_answered(relay, bytes, len, marker))
-		return;
-	note_marker(relay->shared, marker);
-	on_new_server(relay, marker);
-}
-
-/* What the port is read to. */
-static struct stream_in *port_input(struct relay *relay)
-{
-	return relay->rings.in ? &relay->rings.ear : &relay->in;
-}
-
-/* These bytes came, to the place that the port's input had for them. */
-static void use_input(struct relay *relay, const uint8_t *bytes, size_t len)
-{
-	struct stream_in *in = port_input(relay);
-	bool fresh;
-
-	if (relay->calling) {
-		on_call(relay, bytes, len);
-		return;
-	}
-	fresh = stream_in_added(in, len, relay->shared->markers,
-				relay->shared->marker_count);
-	if (in == &relay->in)
-		split(relay);
-	else if (!relay_rings_hear(relay))
-		in->deaf = true;
-	if (fresh) {
-		uint8_t marker[RECORD_MARKER_BYTES];
-
-		memcpy(marker, in->tail, sizeof(marker));
-		on_new_server(relay, marker);
-	} else if (in->deaf) {
-		relay_call_begin(relay);
-	}
-}
-
-/* What lies in the ring; false: nothing does. */
-static bool receive_ring(struct relay *relay)
-{
-	bool some = false;
-
-	for (int i = 0; i < READS_PER_ROUND && relay->rings.in; i++) {
-		size_t left;
-		void *room = stream_in_room(&relay->in, &left);
-		size_t n = relay_rings_read(relay, room, left);
-
-		if (!n)
-			break;
-		some = true;
-		stream_in_added(&relay->in, n, NULL, 0);
-		split(relay);
-		if (relay->in.deaf)
-			relay_call_begin(relay);
-	}
-	return some;
-}
-
-static void receive(struct relay *relay)
-{
-	for (int i = 0; i < READS_PER_ROUND; i++) {
-		size_t left;
-		void *room = stream_in_room(port_input(relay), &left);
-		ssize_t n = read(relay->port_fd, room, left);
-
-		if (n < 0 && (errno == EAGAIN || errno == EINTR))
-			return;
-		if (n <= 0) {
-			lost();
-			return;
-		}
-		use_input(relay, room, (size_t)n);
-		if (n < PORT_READ_BYTES)
-			return; /* most likely all; else epoll says so */
 	}
 }
 
@@ -440,7 +333,7 @@ static void dispatch(struct relay *relay, const struct epoll_event *event)
 	switch (event->data.u32) {
 	case RELAY_EVENT_PORT:
 		if (event->events & (EPOLLIN | EPOLLHUP | EPOLLERR))
-			receive(relay);
+			relay_receive(relay);
 		break;
 	case RELAY_EVENT_CONTROL:
 		on_control(relay);
@@ -490,7 +383,7 @@ static _Noreturn void pump(struct relay *relay)
 			      held ? HOLD_MS : -1, &beside);
 		for (int i = 0; i < n; i++)
 			dispatch(relay, &events[i]);
-		some = receive_ring(relay) || n > 0;
+		some = relay_receive_ring(relay) || n > 0;
 		/* Answers may have made room for what was left. */
 		for (unsigned i = 0; i < relay->count; i++)
 			relay_fuse_pull(relay, i);

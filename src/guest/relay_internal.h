@@ -2,7 +2,8 @@
 /*
  * relay_internal.h - what the parts of the relay share
  *
- * relay.c         the loop, the port, PID 1
+ * relay.c         the loop, what is sent, PID 1
+ * relay_input.c   bytes of the port and of the ring become records
  * relay_call.c    asks a server for its marker
  * relay_bulk.c    what does not pass through the port
  * relay_rings.c   the port's bytes in memory, and the bell
@@ -129,6 +130,22 @@ enum {
 int relay_watch(struct relay *relay, int fd, unsigned number, uint32_t events);
 /* Writes what waits for the port. */
 void relay_send(struct relay *relay);
+
+/* What the server says; false when it makes no sense. */
+bool relay_record(struct relay *relay, const struct record *record,
+		  const uint8_t *payload);
+/* One that begins with this marker. */
+void relay_new_server(struct relay *relay,
+		      const uint8_t marker[RECORD_MARKER_BYTES]);
+/* The last one stays good: its server may die before it was of use. */
+void relay_note_marker(struct relay_shared *shared,
+		       const uint8_t marker[RECORD_MARKER_BYTES]);
+
+/* relay_input.c */
+/* The port can be read. */
+void relay_receive(struct relay *relay);
+/* What lies in the ring; false: nothing does. */
+bool relay_receive_ring(struct relay *relay);
 
 /* relay_call.c */
 void relay_call_begin(struct relay *relay);
