@@ -375,6 +375,19 @@ void port_finish(struct port *port)
 	}
 }
 
+/* As hand_over(); what came of it leaves. */
+static int take_turn(struct port *port)
+{
+	int more = hand_over(port);
+
+	if (more < 0)
+		return more;
+	if (port->on_room)
+		port->on_room(port->ctx);
+	port_kick(port);
+	return more;
+}
+
 /* All that comes is in the ring: here is another relay, or the end. */
 static void watch_port(struct port *port, uint32_t events)
 {
@@ -404,12 +417,9 @@ static void on_event(struct source *source, uint32_t events)
 		return;
 	}
 	do {
-		more = hand_over(port);
+		more = take_turn(port);
 		if (more < 0)
 			return;
-		if (port->on_room)
-			port->on_room(port->ctx);
-		port_kick(port);
 	} while (more && has_room(port));
 	if (port->rings_in && port->in_len)
 		give_up(port, "more beside its ring");
@@ -436,12 +446,9 @@ static void on_bell(struct source *source, uint32_t events)
 			return;
 		}
 		port->in_len += (size_t)n;
-		more = hand_over(port);
+		more = take_turn(port);
 		if (more < 0)
 			return;
-		if (port->on_room)
-			port->on_room(port->ctx);
-		port_kick(port);
 		if (more ? !has_room(port) : !rings_ready(&port->rings))
 			break;
 	}
