@@ -37,6 +37,9 @@ void relay_rings_reset(struct relay *relay)
 {
 	struct relay_rings *own = &relay->rings;
 
+	/* The port was not asked for room as long as the ring was full. */
+	if (own->out)
+		relay->waits_for_port = false;
 	own->in = own->out = own->offered = false;
 }
 

@@ -21,7 +21,7 @@ class Rings:
         self.memory = mmap.mmap(self.fd, BYTES)
         self.bell = os.eventfd(0, os.EFD_NONBLOCK)
         self.active = False
-        self.written = self.taken = self.wakes = 0
+        self.written = self.taken = 0
 
     def reset(self):
         self.active = False
@@ -91,7 +91,6 @@ class Rings:
                 if not woken:
                     return self.take()
                 assert woken == bytes([0, 0, 0, 0, 11, 0, 0, 0]) * (len(woken) // 8), woken
-                self.wakes += len(woken) // 8
                 data = self.take()
             self.put(SLEEPS, AWAKE)
         return data

@@ -33,7 +33,6 @@ def test_all_of_the_talk_passes_there(place, rings):
 
 def test_who_sleeps_is_woken_and_nobody_else(place, rings):
     files = serve(place, rings)
-    rings.wakes = 0
     rings.put(files_rings.SLEEPS, files_rings.AWAKE)
     for _ in range(20):
         unique = files.send("STATFS")
@@ -41,11 +40,16 @@ def test_who_sleeps_is_woken_and_nobody_else(place, rings):
             pass
         files.buffer += data
         assert files.receive(unique)[0] == 0
-    assert rings.wakes == 0
+    files.socket.setblocking(False)
+    with pytest.raises(BlockingIOError):
+        files.socket.recv(1)
+    files.socket.settimeout(20)
     for _ in range(20):
-        assert files.call("STATFS")[0] == 0
-    # as often as it slept: that it did each time nobody can promise
-    assert rings.wakes <= 20
+        rings.put(files_rings.SLEEPS, files_rings.FOR_BYTES)
+        unique = files.send("STATFS")
+        assert files.socket.recv(4096) == struct.pack("<IBBH", 0, WAKE, 0, 0)
+        rings.put(files_rings.SLEEPS, files_rings.AWAKE)
+        assert files.receive(unique)[0] == 0
     place.check()
 
 
@@ -76,7 +80,7 @@ def test_a_full_ring_to_the_host_is_read_on(place, rings):
     place.check()
 
 
-def test_a_successor_begins_where_the_last_one_was(place, rings, tmp_path):
+def test_a_successor_begins_where_the_last_one_was(place, rings):
     memory = os.memfd_create("nodes")
     marker = os.urandom(32).hex()
     files = serve(place, rings, memory=memory, next_marker=marker)
