@@ -31,6 +31,7 @@ _Noreturn void __longjmp_chk(struct __jmp_buf_tag *env, int value);
 
 static jump_fn *next_jump;
 static __thread struct spin_watch watch;
+__thread bool ramshim_is_cpu;
 
 __attribute__((constructor)) static void find_next(void)
 {
@@ -54,6 +55,7 @@ _Noreturn void __longjmp_chk(struct __jmp_buf_tag *env, int value)
 	const struct timespec nap = { .tv_nsec = SPIN_NAP_NS };
 	struct timespec now = { 0 };
 
+	ramshim_is_cpu = true;
 	clock_gettime(CLOCK_MONOTONIC, &now);
 	if (spin_watch_jump(&watch, (uint64_t)now.tv_sec * 1000000000u +
 					    (uint64_t)now.tv_nsec))

@@ -13,6 +13,9 @@ enum {
 	SPIN_NAP_NS = 100000,
 };
 
+/* This thread is an emulated CPU: it has jumped before. */
+extern __thread bool ramshim_is_cpu;
+
 struct spin_watch {
 	uint64_t last_ns;
 	unsigned count;
