@@ -165,6 +165,7 @@ void ahead_end(struct op *op, uint64_t offset)
 	/* A kernel that has read a folder asks for its times before long. */
 	ahead->changed = op->request->node;
 	ahead->changed_share = (uint8_t)op->share_index;
+	ahead->changed_late = false;
 }
 
 static void send_end(struct server *server)
@@ -176,14 +177,6 @@ static void send_end(struct server *server)
 	ahead->end = 0;
 	if (start)
 		finish(server, start, ahead->end_share, 0);
-}
-
-void ahead_changed(struct op *op)
-{
-	if (op->node->watch < 0)
-		return;
-	op->server->ahead.changed = op->request->node;
-	op->server->ahead.changed_share = (uint8_t)op->share_index;
 }
 
 /* Somebody on the host may have been fast; we are told only from now on. */
@@ -200,7 +193,10 @@ static bool is_empty(struct server *server, struct node *folder)
 
 void ahead_made(struct op *op, struct node *folder)
 {
-	if (!folder || folder->watch < 0 || !is_empty(op->server, folder))
+	/* What lies on another file system may have rules of its own. */
+	if (!folder || folder->watch < 0 ||
+	    folder->key.dev != op->share->root_dev ||
+	    !is_empty(op->server, folder))
 		return;
 	op->server->ahead.made = node_table_id(op->server->nodes, folder);
 	op->server->ahead.made_share = (uint8_t)op->share_index;
@@ -213,8 +209,10 @@ static void send_made(struct server *server)
 			       ENTRY_WATCHED_S);
 
 	ahead->made = 0;
-	if (start)
-		finish(server, start, ahead->made_share, 0);
+	if (!start)
+		return;
+	finish(server, start, ahead->made_share, 0);
+	spare_give(server, ahead->made_share);
 }
 
 static void send_attributes(struct server *server)
@@ -231,11 +229,29 @@ static void send_attributes(struct server *server)
 	struct statx st;
 
 	ahead->changed = 0;
+	ahead->changed_late = false;
 	if (!node || !start || node_fds_stat(&server->fds, node, &st) < 0)
 		return;
 	entry_attr(&op, node, &st, &out);
 	memcpy(start + HEAD_BYTES, &out, sizeof(out));
 	finish(server, start, op.share_index, sizeof(out));
+}
+
+void ahead_changed(struct op *op)
+{
+	struct ahead *ahead = &op->server->ahead;
+
+	if (op->node->watch < 0)
+		return;
+	ahead->changed = op->request->node;
+	ahead->changed_share = (uint8_t)op->share_index;
+	ahead->changed_late = op->request->promised;
+}
+
+void ahead_send_late(struct server *server)
+{
+	if (server->ahead.changed)
+		send_attributes(server);
 }
 
 void ahead_read(struct op *op)
@@ -351,7 +367,7 @@ void ahead_send_rest(struct server *server)
 {
 	if (server->ahead.end)
 		send_end(server);
-	if (server->ahead.changed)
+	if (server->ahead.changed && !server->ahead.changed_late)
 		send_attributes(server);
 	if (server->ahead.inner_count)
 		send_inner(server);

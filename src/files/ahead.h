@@ -60,7 +60,8 @@ struct ahead {
 	uint8_t end_share;
 	uint64_t changed; /* the same: folder with other times now; or 0 */
 	uint8_t changed_share;
-	uint64_t made; /* the same: new folder; or 0 */
+	bool changed_late; /* nobody waits: it may change again in this turn */
+	uint64_t made;     /* the same: new folder; or 0 */
 	uint8_t made_share;
 };
 
@@ -81,6 +82,8 @@ void ahead_end(struct op *op, uint64_t offset);
 void ahead_made(struct op *op, struct node *folder);
 /* Names in op's folder came or went: its kernel will ask for its times. */
 void ahead_changed(struct op *op);
+/* The end of a turn: what could wait. */
+void ahead_send_late(struct server *server);
 /* A file was read. */
 void ahead_read(struct op *op);
 /* Sends what is due; after the answer. */

@@ -114,16 +114,28 @@ void entry_moved(struct op *op, const struct statx *st, struct node *folder,
 	node_table_forget(op->server->nodes, node, 0);
 }
 
+/* The guest's kernel has called it by a number already: spare.h */
+static bool is_promised(const struct op *op)
+{
+	return op->request && op->request->promised;
+}
+
 static struct node *find_or_add(struct op *op, struct node *folder,
 				const char *name, const struct statx *st)
 {
 	struct node_table *nodes = op->server->nodes;
 	struct node_key key = share_key(op->share_index, st);
+	uint64_t promised = is_promised(op) ? op->request->promised : 0;
 	struct node *node;
 
 	lower_follow_untold(op->server, folder, name, st);
 	node = node_table_find(nodes, &key);
-	if (!node)
+	if (promised && node && node_table_id(nodes, node) != promised)
+		return NULL;
+	if (!node && promised)
+		node = node_table_claim(nodes, promised, &key,
+					st->stx_mode & S_IFMT);
+	else if (!node)
 		node = node_table_add(nodes, &key, st->stx_mode & S_IFMT);
 	if (!node)
 		return NULL;
@@ -151,7 +163,8 @@ int entry_give(struct op *op, struct node *folder, const char *name,
 
 	if (!node)
 		return -ENFILE;
-	node->lookups++;
+	/* One that was promised was given before; we may hear of it twice. */
+	node->lookups = is_promised(op) ? 1 : node->lookups + 1;
 	/* Seen before the watch was there: look again. */
 	if (node->type == S_IFDIR && watch_folder(op->server, node) > 0)
 		node_fds_stat(&op->server->fds, node, st);

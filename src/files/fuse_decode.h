@@ -56,6 +56,7 @@ struct fuse_request {
 	const char *name2; /* second name; target of SYMLINK */
 	const uint8_t *data;
 	size_t data_len;
+	uint64_t promised; /* node of a CREATE that was answered; 0: none */
 };
 
 /*

@@ -59,6 +59,12 @@ static void check_node(struct region *region, struct node *node, uint32_t index,
 	node->newer = node->older = node->watch_next = node->refs = 0;
 	node->used = node->hash_next = 0;
 	node->fd_rights = 0;
+	if (node->flags == NODE_RESERVED && !root && node->generation &&
+	    node->key.share < NODE_SHARES_MAX) {
+		node->lookups = 0;
+		node->parent = node->name = 0;
+		return;
+	}
 	node->flags &= NODE_LIVE | NODE_READ_ONLY | NODE_HELD;
 	node->key.shadow = *(const uint8_t *)&node->key.shadow & 1;
 	if (!(node->flags & NODE_LIVE))
@@ -108,7 +114,7 @@ static void free_unused(struct region *region)
 	for (uint32_t i = FIRST_INDEX; i < region->node_end; i++) {
 		struct node *node = &region->nodes[i];
 
-		if (node->flags & NODE_LIVE)
+		if (node->flags & (NODE_LIVE | NODE_RESERVED))
 			continue;
 		node->parent = node->name = 0;
 		node->hash_next = region->node_free;

@@ -201,12 +201,11 @@ struct node *node_table_set_root(struct node_table *table,
 	return root;
 }
 
-struct node *node_table_add(struct node_table *table,
-			    const struct node_key *key, uint16_t type)
+/* NULL: the table is full. */
+static struct node *take_index(struct node_table *table)
 {
 	struct region *region = table->region;
 	uint32_t index = region->node_free;
-	struct node *node;
 
 	if (index) {
 		region->node_free = node_at(table, index)->hash_next;
@@ -215,11 +214,100 @@ struct node *node_table_add(struct node_table *table,
 			return NULL;
 		index = region->node_end++;
 	}
-	node = node_at(table, index);
+	return node_at(table, index);
+}
+
+static void free_index(struct node_table *table, struct node *node)
+{
+	node->flags = 0;
+	node->hash_next = table->region->node_free;
+	table->region->node_free = node_index(table, node);
+}
+
+struct node *node_table_add(struct node_table *table,
+			    const struct node_key *key, uint16_t type)
+{
+	struct node *node = take_index(table);
+
+	if (!node)
+		return NULL;
 	reset(node, key, type);
 	hash_insert(table, node);
-	region->live++;
+	table->region->live++;
 	return node;
+}
+
+uint64_t node_table_reserve(struct node_table *table, unsigned share)
+{
+	const struct node_key none = { .share = (uint8_t)share };
+	struct node *node = take_index(table);
+
+	if (!node)
+		return 0;
+	reset(node, &none, 0);
+	node->flags = NODE_RESERVED;
+	return node_table_id(table, node);
+}
+
+static struct node *find_reserved(struct node_table *table, unsigned share,
+				  uint64_t id)
+{
+	uint32_t index = (uint32_t)id;
+	struct node *node;
+
+	if (index < FIRST_INDEX || index >= table->region->node_end)
+		return NULL;
+	node = node_at(table, index);
+	if (node->flags != NODE_RESERVED || node->generation != id >> 32 ||
+	    node->key.share != share)
+		return NULL;
+	return node;
+}
+
+bool node_table_is_reserved(struct node_table *table, unsigned share,
+			    uint64_t id)
+{
+	return find_reserved(table, share, id);
+}
+
+struct node *node_table_claim(struct node_table *table, uint64_t id,
+			      const struct node_key *key, uint16_t type)
+{
+	struct node *node = find_reserved(table, key->share, id);
+
+	if (!node)
+		return NULL;
+	node->key = *key;
+	node->type = type;
+	node->lookups = 1;
+	node->flags = NODE_LIVE;
+	hash_insert(table, node);
+	table->region->live++;
+	return node;
+}
+
+void node_table_unreserve(struct node_table *table, unsigned share, uint64_t id)
+{
+	struct node *node = find_reserved(table, share, id);
+
+	if (node)
+		free_index(table, node);
+}
+
+uint64_t node_table_next_reserved(struct node_table *table, uint32_t *at,
+				  unsigned *share)
+{
+	if (*at < FIRST_INDEX)
+		*at = FIRST_INDEX;
+	while (*at < table->region->node_end) {
+		const struct node *node = node_at(table, (*at)++);
+
+		if (node->flags != NODE_RESERVED)
+			continue;
+		*share = node->key.share;
+		return node_table_id(table, node);
+	}
+	return 0;
 }
 
 int node_table_rekey(struct node_table *table, struct node *node,
@@ -328,8 +416,6 @@ static struct node *leave_place(struct node_table *table, struct node *node)
 
 static void free_chain(struct node_table *table, struct node *node)
 {
-	struct region *region = table->region;
-
 	while (node && (node->flags & NODE_LIVE) && is_free(table, node)) {
 		struct node *parent;
 
@@ -337,10 +423,8 @@ static void free_chain(struct node_table *table, struct node *node)
 			table->on_free(table->on_free_ctx, node);
 		parent = leave_place(table, node);
 		hash_remove(table, node);
-		node->flags = 0;
-		node->hash_next = region->node_free;
-		region->node_free = node_index(table, node);
-		region->live--;
+		free_index(table, node);
+		table->region->live--;
 		node = parent;
 	}
 }

@@ -33,6 +33,7 @@ enum node_flag {
 	NODE_READ_ONLY = 1 << 1, /* part of another share that is read-only */
 	NODE_ORPHAN = 1 << 2,    /* we removed its last name */
 	NODE_HELD = 1 << 3,      /* seen under a held name: held.h */
+	NODE_RESERVED = 1 << 4,  /* not live: nothing but its id is given */
 };
 
 struct node_key {
@@ -86,6 +87,23 @@ struct node *node_table_find(struct node_table *table,
 /* The key must not be in the table. NULL: the table is full. */
 struct node *node_table_add(struct node_table *table,
 			    const struct node_key *key, uint16_t type);
+/*
+ * An id for something that will be made: node_table_claim() makes a node of it
+ * that the guest's kernel was given once; its key must not be in the table.
+ * Until then it finds nothing. It stays reserved for a successor. 0: the table
+ * is full; NULL: it is not reserved.
+ */
+uint64_t node_table_reserve(struct node_table *table, unsigned share);
+struct node *node_table_claim(struct node_table *table, uint64_t id,
+			      const struct node_key *key, uint16_t type);
+bool node_table_is_reserved(struct node_table *table, unsigned share,
+			    uint64_t id);
+/* It will never be claimed. */
+void node_table_unreserve(struct node_table *table, unsigned share,
+			  uint64_t id);
+/* The next reserved one from index *at on, which goes on; 0: there is none. */
+uint64_t node_table_next_reserved(struct node_table *table, uint32_t *at,
+				  unsigned *share);
 /* The node is another file from now on; -1: that one has a node. */
 int node_table_rekey(struct node_table *table, struct node *node,
 		     const struct node_key *key);

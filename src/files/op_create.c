@@ -210,12 +210,16 @@ int op_create(struct op *op)
 	const struct fuse_create_in *in = &op->request->in.create;
 	const char *name = op->request->name;
 	AUTO_PLACE struct place place = NO_PLACE;
-	int failed = begin(op, S_IFREG, NULL, NULL, &place);
 	struct fuse_entry_out entry;
 	AUTO_CLOSE int fd = -1;
 	struct node *node;
 	struct statx st;
+	int failed;
 
+	if (op->request->promised &&
+	    !spare_fits(op->server, op->share_index, op->request->promised))
+		return -ESTALE;
+	failed = begin(op, S_IFREG, NULL, NULL, &place);
 	if (failed == -EEXIST && !(in->flags & O_EXCL))
 		return open_existing(op);
 	if (failed)

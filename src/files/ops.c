@@ -7,6 +7,7 @@
 #include "files/ops.h"
 
 #include <errno.h>
+#include <fcntl.h>
 
 #include "base/log.h"
 #include "base/own.h"
@@ -117,12 +118,16 @@ static int serve(struct op *op, const struct row *row)
 		if (!op->node)
 			return -ESTALE;
 	}
+	if (server->spares.lost_count && !spare_may_name(op))
+		return -ENOENT;
 	node_fds_begin_request(&server->fds);
 	result = is_once(op, row) ? once_serve(op, row->serve)
 				  : way_of(op, row)(op);
 	if (result < 0)
 		undo_cancel(server);
-	else if (row->flags & OP_NAMES)
+	if (result == -EEXIST && op->request->promised)
+		spare_lost(op);
+	if (result >= 0 && (row->flags & OP_NAMES))
 		ahead_changed(op);
 	return result;
 }
@@ -149,11 +154,17 @@ static int answer(struct server *server, unsigned share,
 			 .request = request,
 			 .reply = &reply };
 	size_t left;
-	void *room = port_room_for(&server->port, most_of(request), &left);
+	void *room;
 	int result = -refused;
 
 	if (refused == EBADMSG)
 		return -1;
+	/* Another folder takes its place. */
+	if ((row->flags & OP_NAMES) &&
+	    (request->node != server->ahead.changed ||
+	     share != server->ahead.changed_share))
+		ahead_send_late(server);
+	room = port_room_for(&server->port, most_of(request), &left);
 	reply_begin(&reply, room, left);
 	if (!refused)
 		result = serve(&op, row);
@@ -188,6 +199,29 @@ int ops_serve_write(struct server *server, unsigned share, const void *bytes,
 	int refused = fuse_decode_write(bytes, len, data, data_len, &request);
 
 	return answer(server, share, &request, refused);
+}
+
+int ops_serve_make(struct server *server, unsigned share, const void *bytes,
+		   size_t len)
+{
+	struct fuse_request request;
+	size_t message_len;
+	int refused, result;
+	uint64_t promised;
+
+	if (record_make_decode(bytes, len, &message_len, &promised) < 0)
+		return -1;
+	refused = fuse_decode(bytes, message_len, &request);
+	if (request.opcode != FUSE_CREATE)
+		return -1;
+	request.promised = promised;
+	/* Of what is there already its kernel knows neither length nor owner.
+	 */
+	request.in.create.flags |= O_EXCL;
+	result = answer(server, share, &request, refused);
+	spare_over(server, share, promised);
+	spare_give(server, share);
+	return result;
 }
 
 int op_unsupported(struct op *op)

@@ -35,6 +35,10 @@ int ops_serve(struct server *server, unsigned share, const void *bytes,
 int ops_serve_write(struct server *server, unsigned share, const void *bytes,
 		    size_t len, const void *data, size_t data_len);
 
+/* A CREATE that the guest's kernel takes for done. */
+int ops_serve_make(struct server *server, unsigned share, const void *bytes,
+		   size_t len);
+
 op_fn op_init, op_destroy, op_statfs, op_syncfs, op_unsupported, op_nothing;
 op_fn op_forget, op_batch_forget;
 op_fn op_lookup, op_readlink;

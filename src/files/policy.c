@@ -180,6 +180,7 @@ void policy_charge(struct server *server, unsigned share, uint64_t before,
 void policy_created(struct server *server, unsigned share)
 {
 	node_table_usage(server->nodes, share)->inodes++;
+	room_wrote(server, share, ROOM_INODE_BYTES);
 }
 
 void policy_removed(struct server *server, unsigned share, uint64_t blocks)

@@ -13,13 +13,19 @@ static uint64_t left_of(struct server *server, unsigned share)
 {
 	const struct share *of = &server->shares[share];
 	uint64_t used = node_table_usage(server->nodes, share)->bytes;
-	uint64_t limit = of->quota_bytes, left;
+	uint64_t limit = of->quota_bytes, left, inodes;
 	struct statfs st;
 
 	if (of->gone ||
 	    (of->flags & (RECORD_SHARE_READ_ONLY | RECORD_SHARE_OVERLAY)))
 		return 0;
 	if (fstatfs(of->root_fd, &st) < 0)
+		return 0;
+	/* Some file systems do not count them. */
+	if (st.f_files && st.f_ffree < ROOM_INODES_LEAST)
+		return 0;
+	inodes = node_table_usage(server->nodes, share)->inodes;
+	if (of->quota_inodes && inodes + ROOM_INODES_LEAST > of->quota_inodes)
 		return 0;
 	left = (uint64_t)st.f_bavail * (uint64_t)st.f_bsize;
 	if (limit && (used >= limit || limit - used < left))

@@ -4,8 +4,8 @@
  *
  * The relay answers writes before we have made them (PROTOCOL.md §8). That is
  * right only where nobody need hear of a full disk or a used up quota: so it is
- * told when there is much more room than it can have under way, and when that
- * is over. Then every write waits for its own answer.
+ * told when there is much more room than it can have under way, also for new
+ * files, and when that is over. Then everything waits for its own answer.
  */
 #pragma once
 
@@ -18,6 +18,9 @@ struct server;
 
 #define ROOM_LEAST (256ULL << 20)
 #define ROOM_CHECK_BYTES (16ULL << 20) /* written since we looked */
+/* The same for inodes: a new one counts for so many bytes. */
+#define ROOM_INODES_LEAST 1024
+#define ROOM_INODE_BYTES (32U << 10)
 
 struct room {
 	bool on; /* the relay wants to be told */

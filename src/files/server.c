@@ -67,6 +67,7 @@ static int on_hello(struct server *server, const uint8_t *payload, size_t len)
 	if (send_welcome(server) < 0)
 		return -1;
 	room_begin(server, hello.features & RECORD_READS_ROOM);
+	spare_begin(server, hello.features & RECORD_MAKES_FILES);
 	walk_begin(server, hello.features & RECORD_KEEPS_LISTINGS);
 	if (hello.features & RECORD_HAS_RINGS)
 		port_use_rings(&server->port);
@@ -131,6 +132,9 @@ static int on_record(void *ctx, const struct record *record,
 		return -1;
 	if (record->type == RECORD_WRITE)
 		return on_write(server, record->share, payload, record->len);
+	if (record->type == RECORD_MAKE)
+		return ops_serve_make(server, record->share, payload,
+				      record->len);
 	if (record->type == RECORD_AHEAD)
 		return walk_used(server, record->share, payload, record->len);
 	if (record->type != RECORD_FUSE)
@@ -142,6 +146,7 @@ static void on_room(void *ctx)
 {
 	struct server *server = ctx;
 
+	ahead_send_late(server);
 	watch_resume(server);
 	announce_send(server);
 	worker_answer(server);
@@ -203,6 +208,10 @@ static void find_inner_shares(struct server *server)
 			server->shares[i].holds_others |=
 				i != k && share_way(&server->shares[i],
 						    &server->shares[k]);
+		for (unsigned k = 0; k < server->share_count; k++)
+			server->shares[i].overlaps |=
+				i != k && share_overlaps(&server->shares[i],
+							 &server->shares[k]);
 	}
 }
 
@@ -241,6 +250,7 @@ int server_init(struct server *server, struct loop *loop, int port_fd,
 	if (!server->nodes)
 		return -1;
 	node_table_on_free(server->nodes, on_node_free, server);
+	spare_init(server);
 	reply_log_open(&server->replies, node_table_replies(server->nodes));
 	node_fds_init(&server->fds, server->nodes, server->root_fds,
 		      server->shares, NODE_FDS_MAX);

@@ -21,6 +21,7 @@
 #include "files/room.h"
 #include "files/share.h"
 #include "files/shown.h"
+#include "files/spare.h"
 #include "files/undo.h"
 #include "files/unseen.h"
 #include "files/walk.h"
@@ -43,6 +44,7 @@ struct server {
 	struct room room;
 	struct walk walk;
 	struct reply_log replies;
+	struct spares spares;
 	struct worker worker;
 	struct timer sweep; /* runs while something is open for writing */
 	struct share shares[NODE_SHARES_MAX];

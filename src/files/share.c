@@ -84,6 +84,22 @@ const char *share_way(const struct share *outer, const struct share *inner)
 	return inner->guest_path + len + 1;
 }
 
+static bool lies_within(const char *path, const char *folder)
+{
+	size_t len = strlen(folder);
+
+	return strncmp(path, folder, len) == 0 &&
+	       (path[len] == '/' || path[len] == '\0' ||
+		folder[len - 1] == '/');
+}
+
+bool share_overlaps(const struct share *a, const struct share *b)
+{
+	return !a->gone && !b->gone && a->path && b->path && *a->path &&
+	       *b->path &&
+	       (lies_within(a->path, b->path) || lies_within(b->path, a->path));
+}
+
 mode_t share_new_mode(uint32_t guest_mode, mode_t type, mode_t old)
 {
 	if (type == S_IFDIR)

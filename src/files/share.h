@@ -28,6 +28,7 @@ struct share {
 	uint32_t flags;                /* as WELCOME says: record.h */
 	bool initialised;              /* INIT was answered */
 	bool holds_others;             /* some are mounted within it */
+	bool overlaps;                 /* another has the same files */
 	uint32_t owner_uid, owner_gid; /* of the root: `agent` inside */
 	uint64_t root_dev;
 	uint64_t quota_bytes, quota_inodes; /* 0: no limit */
@@ -54,5 +55,7 @@ void share_attr(const struct share *share, const struct share_guest *guest,
 uint64_t share_ino(const struct share *share, uint64_t dev, uint64_t ino);
 /* Where inner is mounted within outer, seen from there; NULL: it is not. */
 const char *share_way(const struct share *outer, const struct share *inner);
+/* Does one of them lie within the other, on the host? */
+bool share_overlaps(const struct share *a, const struct share *b);
 /* Of the bits that a guest asked for, those that it gets. */
 mode_t share_new_mode(uint32_t guest_mode, mode_t type, mode_t old);

@@ -238,11 +238,11 @@ int walk_used(struct server *server, unsigned share, const void *payload,
 	struct walk *walk = &server->walk;
 	size_t count;
 
-	if (!walk->on || record_used_decode(payload, len, &count) < 0)
+	if (!walk->on || record_nodes_decode(payload, len, &count) < 0)
 		return -1;
 	for (size_t i = 0; i < count; i++) {
 		struct ahead_folder *folder = ahead_folder(
-			&server->ahead, share, record_used_at(payload, i));
+			&server->ahead, share, record_node_at(payload, i));
 
 		if (folder) {
 			folder->held = false;

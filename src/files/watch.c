@@ -155,7 +155,8 @@ void watch_own(struct server *server, const struct node *folder,
 	struct watch_event event = { folder->watch, mask, hash_name(name) };
 
 	/* Without a note it is told as the host's: slower, not wrong. */
-	if (folder->watch < 0 || watch->own_count == WATCH_OWN_MAX)
+	if (folder->watch < 0 || watch->own_count == WATCH_OWN_MAX ||
+	    watched_twice(server, folder))
 		return;
 	if (watch->own_count &&
 	    !memcmp(&watch->own[watch->own_count - 1], &event, sizeof(event)))

@@ -136,7 +136,7 @@ static void say_hello(struct relay *relay)
 	writer_u32(&w, relay->notifier.thread);
 	writer_u64(&w, initialised);
 	writer_u32(&w, RECORD_READS_ROOM | RECORD_KEEPS_LISTINGS |
-			       relay_bulk_features(relay) |
+			       RECORD_MAKES_FILES | relay_bulk_features(relay) |
 			       relay_rings_features(relay));
 	stream_out_commit(out, RECORD_HELLO, 0, writer_len(&w));
 	relay->urgent = true;
@@ -249,6 +249,9 @@ bool relay_record(struct relay *relay, const struct record *record,
 	case RECORD_ROOM:
 		return relay_early_room(relay, record->share, payload,
 					record->len);
+	case RECORD_SPARE:
+		return relay_make_spares(relay, record->share, payload,
+					 record->len);
 	case RECORD_DROP:
 		ahead_clear(&relay->ahead);
 		listings_clear(&relay->listings);

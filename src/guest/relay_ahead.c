@@ -14,6 +14,7 @@
 
 /* As many names as a folder may get before it counts as any other. */
 #define FRESH_BYTES (64U * sizeof(uint32_t))
+#define NAME_LEN_MAX 255
 #define FRESH_BYTES_MAX (2048U * sizeof(uint32_t))
 
 struct ahead {
@@ -266,8 +267,9 @@ bool ahead_is_absent(struct ahead_table *table, unsigned share,
 	struct fuse_in_header head;
 	struct ahead *ahead;
 
+	/* A longer one is refused, not absent. */
 	if (!table->count || len <= sizeof(head) ||
-	    ((const char *)request)[len - 1])
+	    ((const char *)request)[len - 1] || strlen(name) > NAME_LEN_MAX)
 		return false;
 	memcpy(&head, request, sizeof(head));
 	ahead = *bucket_of(table, share, head.nodeid);
@@ -383,6 +385,26 @@ static const char *added_name(const void *request, size_t len, uint32_t opcode)
 	if (at >= len || ((const char *)request)[len - 1])
 		return NULL;
 	return (const char *)request + at;
+}
+
+bool ahead_is_unused(struct ahead_table *table, unsigned share,
+		     const void *request, size_t len, uint64_t *seconds)
+{
+	const char *name = added_name(request, len, FUSE_CREATE);
+	struct fuse_in_header head;
+	struct ahead *ahead;
+
+	if (!table->count || !name || strlen(name) > NAME_LEN_MAX)
+		return false;
+	memcpy(&head, request, sizeof(head));
+	ahead = *bucket_of(table, share, head.nodeid);
+	while (ahead && (ahead->opcode != FUSE_MKDIR ||
+			 ahead->node != head.nodeid || ahead->share != share))
+		ahead = ahead->next;
+	if (!ahead || has_hash(ahead, hash_of(name)))
+		return false;
+	*seconds = ahead->offset;
+	return true;
 }
 
 /* What was empty goes on to be known when this request is done. */

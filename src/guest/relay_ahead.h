@@ -67,6 +67,12 @@ bool ahead_take_attr(struct ahead_table *table, unsigned share, uint64_t node,
 /* A LOOKUP of a name that is known not to be there, for so long. */
 bool ahead_is_absent(struct ahead_table *table, unsigned share,
 		     const void *request, size_t len, uint64_t *seconds);
+/*
+ * A CREATE of a name that nobody has used, in a folder of which all names are
+ * known because it was made here; for so long. Before ahead_drop_changed().
+ */
+bool ahead_is_unused(struct ahead_table *table, unsigned share,
+		     const void *request, size_t len, uint64_t *seconds);
 /* Nothing of this node is known any more. */
 void ahead_drop(struct ahead_table *table, unsigned share, uint64_t node);
 /* The same for every node that a request of the kernel may change. */

@@ -112,6 +112,10 @@ bool relay_bulk_send(struct relay *relay, struct pending *pending,
 				      RECORD_BULK_BYTES + RELAY_WRITE_HEAD);
 
 	pending->in_bulk = false;
+	if (pending->promised) {
+		relay_make_send(relay, pending, room + RECORD_HEADER_BYTES);
+		return true;
+	}
 	if (!is_worth_it(relay, pending)) {
 		memcpy(room + RECORD_HEADER_BYTES, pending->bytes,
 		       pending->len);

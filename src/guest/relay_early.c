@@ -23,6 +23,7 @@
 void relay_early_reset(struct relay *relay)
 {
 	known_clear(&relay->known);
+	relay_make_reset(relay);
 	for (unsigned i = 0; i < WELCOME_SHARES_MAX; i++)
 		relay->shares[i].roomy = false;
 }
@@ -38,16 +39,21 @@ bool relay_early_room(struct relay *relay, unsigned share, const uint8_t *bytes,
 	return true;
 }
 
-static bool may_answer(struct relay *relay, const struct pending *pending)
+bool relay_early_may(struct relay *relay, unsigned share, uint64_t node)
 {
-	return !(relay->shares[pending->share].flags & RECORD_SHARE_OVERLAY) &&
-	       writes_may_answer(&relay->writes, pending->share, pending->node);
+	return !(relay->shares[share].flags & RECORD_SHARE_OVERLAY) &&
+	       writes_may_answer(&relay->writes, share, node);
 }
 
-static void say(struct relay *relay, struct pending *pending, const void *reply,
-		size_t len)
+static bool may_answer(struct relay *relay, const struct pending *pending)
 {
-	pending->answered = true;
+	return relay_early_may(relay, pending->share, pending->node);
+}
+
+void relay_early_say(struct relay *relay, struct pending *pending,
+		     const void *reply, size_t len)
+{
+	pending_answer(&relay->pending, pending);
 	__atomic_add_fetch(&relay->shared->early, 1, __ATOMIC_RELEASE);
 	if (write(relay->shares[pending->share].fd, reply, len) < 0)
 		return; /* its process is gone; the change still counts */
@@ -75,7 +81,7 @@ void relay_early_write(struct relay *relay, struct pending *pending)
 	    in.flags & O_SYNC || !may_answer(relay, pending))
 		return;
 	reply.out.size = in.size;
-	say(relay, pending, &reply, sizeof(reply));
+	relay_early_say(relay, pending, &reply, sizeof(reply));
 }
 
 void relay_early_set(struct relay *relay, struct pending *pending)
@@ -93,15 +99,18 @@ void relay_early_set(struct relay *relay, struct pending *pending)
 
 	if (!known || pending->len < sizeof(head) + sizeof(in))
 		return;
+	/* What may be done in it, and its times, are another matter now. */
+	if (known->is_folder) {
+		known->node = 0;
+		return;
+	}
 	memcpy(&head, pending->bytes, sizeof(head));
 	memcpy(&in, pending->bytes + sizeof(head), sizeof(in));
 	clock_gettime(CLOCK_REALTIME, &now);
 	/* What the notifier asks for is no change, but has to be heard. */
 	if (head.pid != relay->notifier.thread && may_answer(relay, pending) &&
 	    known_set(known, &in, &now, &reply.attr))
-		say(relay, pending, &reply, sizeof(reply));
-	else if (known->is_folder)
-		known->node = 0; /* who may change it is another matter now */
+		relay_early_say(relay, pending, &reply, sizeof(reply));
 	else
 		known->has_attr = false;
 }
@@ -114,11 +123,11 @@ void relay_early_remove(struct relay *relay, struct pending *pending)
 		known_find(&relay->known, pending->share, pending->node);
 
 	/* The journal may have to keep what goes. */
-	if (!known || !known->is_folder ||
+	if (!known || !known->may_lose ||
 	    !relay->shares[pending->share].roomy || !may_answer(relay, pending))
 		return;
-	known->leaving++;
-	say(relay, pending, &reply, sizeof(reply));
+	known->changing++;
+	relay_early_say(relay, pending, &reply, sizeof(reply));
 }
 
 bool relay_early_attr(struct relay *relay, unsigned share,
@@ -132,7 +141,7 @@ bool relay_early_attr(struct relay *relay, unsigned share,
 		known_find(&relay->known, share, in->nodeid);
 	struct timespec now;
 
-	if (!known || !known->leaving)
+	if (!known || !known->changing)
 		return false;
 	clock_gettime(CLOCK_REALTIME, &now);
 	if (!known_attr(known, &now, &reply.attr))
@@ -164,9 +173,13 @@ void relay_early_done(struct relay *relay, const struct pending *pending,
 		known_find(&relay->known, pending->share, pending->node);
 	int error = -head->error;
 
-	if (known && known->leaving)
-		known->leaving--;
+	if (known && known->changing)
+		known->changing--;
 	__atomic_add_fetch(&relay->shared->made, 1, __ATOMIC_RELEASE);
+	if (pending->promised) {
+		relay_make_done(relay, pending, head, bytes);
+		return;
+	}
 	if (!error && pending->opcode == FUSE_WRITE)
 		error = error_of_write(pending, head, bytes);
 	/* Somebody was faster; it is gone in any case. */
@@ -204,6 +217,9 @@ void relay_early_learn(struct relay *relay, const struct pending *pending,
 {
 	struct fuse_attr_out attr;
 
+	/* Its length is not what was reckoned with. */
+	if (head->error && pending->opcode == FUSE_WRITE)
+		known_drop(&relay->known, pending->share, pending->node);
 	if (head->error)
 		return;
 	if (pending->opcode == FUSE_GETATTR &&
@@ -212,9 +228,10 @@ void relay_early_learn(struct relay *relay, const struct pending *pending,
 		known_told(&relay->known, pending->share, pending->node,
 			   &attr.attr);
 	}
-	if (pending->opcode == FUSE_CREATE)
-		known_made(&relay->known, pending->share, pending->node,
-			   bytes + sizeof(*head), head->len - sizeof(*head));
+	if (pending->opcode == FUSE_CREATE || pending->opcode == FUSE_MKDIR)
+		known_answered(&relay->known, pending->share, pending->node,
+			       bytes + sizeof(*head),
+			       head->len - sizeof(*head));
 	else if (pending->opcode == FUSE_WRITE ||
 		 pending->opcode == FUSE_SETATTR)
 		known_changed(&relay->known, pending->share, pending->node);

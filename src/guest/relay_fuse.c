@@ -7,6 +7,7 @@
  *  WRITE      is answered at once where that is right, see relay_early.c
  *  SETATTR    the same
  *  UNLINK     the same
+ *  CREATE     the same, see relay_make.c
  *  FLUSH      is answered ENOSYS: the kernel closes without a message
  *  RELEASE    too: there are no handles
  *  FSYNC      its answer carries the error of an earlier change; FSYNCDIR too
@@ -225,8 +226,12 @@ static bool take_request(struct relay *relay, unsigned share, uint8_t *bytes,
 			 size_t len)
 {
 	struct fuse_in_header head;
+	uint64_t seconds = 0;
+	bool unused;
 
 	memcpy(&head, bytes, sizeof(head));
+	unused = head.opcode == FUSE_CREATE &&
+		 ahead_is_unused(&relay->ahead, share, bytes, len, &seconds);
 	drop_changed(relay, share, bytes, len);
 	if (head.opcode != FUSE_SETATTR)
 		known_drop_changed(&relay->known, share, bytes, len);
@@ -246,7 +251,8 @@ static bool take_request(struct relay *relay, unsigned share, uint8_t *bytes,
 		pending_add(&relay->pending, share, bytes, len);
 		return true;
 	case FUSE_GETATTR:
-		if (answer_attr(relay, share, &head) ||
+		if (relay_make_open(relay, share, &head) ||
+		    answer_attr(relay, share, &head) ||
 		    relay_early_attr(relay, share, &head))
 			return false;
 		pending_add(&relay->pending, share, bytes, len);
@@ -280,6 +286,12 @@ static bool take_request(struct relay *relay, unsigned share, uint8_t *bytes,
 		send_write(relay, bytes,
 			   pending_add(&relay->pending, share, bytes, len));
 		return false;
+	case FUSE_CREATE:
+		if (unused &&
+		    relay_make_file(relay, share, bytes, len, seconds))
+			return false;
+		pending_add(&relay->pending, share, bytes, len);
+		return true;
 	default:
 		pending_add(&relay->pending, share, bytes, len);
 		return true;
@@ -392,7 +404,7 @@ void relay_fuse_pull(struct relay *relay, unsigned share)
 		if (out->end - out->start >= SEND_BYTES)
 			relay_send(relay);
 		/* One program: it waits for us, there is hardly another. */
-		if (relay->pending.count <= 1)
+		if (relay->pending.count - relay->pending.answered <= 1)
 			from->readable = false;
 	}
 }

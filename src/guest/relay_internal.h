@@ -9,6 +9,7 @@
  * relay_rings.c   the port's bytes in memory, and the bell
  * relay_fuse.c    requests of the kernel, answers of the server
  * relay_early.c   changes that are answered before they are made
+ * relay_make.c    the same of new files
  * relay_walk.c    walks, answered from what was sent ahead
  * relay_mount.c   what is mounted next
  * relay_child.c   mounts it, as a process of its own
@@ -52,7 +53,9 @@ struct relay_share {
 	bool initialised; /* INIT was answered */
 	bool roomy;       /* so the server says: writes will fit */
 	uint32_t flags, type;
-	char *path; /* owned */
+	char *path;                         /* owned */
+	uint64_t spares[RECORD_SPARES_MAX]; /* nodes: relay_make.c */
+	unsigned spare_count;
 };
 
 struct relay_notifier {
@@ -232,6 +235,11 @@ void relay_walk_tell(struct relay *relay);
 void relay_early_write(struct relay *relay, struct pending *pending);
 void relay_early_set(struct relay *relay, struct pending *pending);
 void relay_early_remove(struct relay *relay, struct pending *pending);
+/* May a change of this node be answered? */
+bool relay_early_may(struct relay *relay, unsigned share, uint64_t node);
+/* The answer, which begins with a struct fuse_out_header. */
+void relay_early_say(struct relay *relay, struct pending *pending,
+		     const void *reply, size_t len);
 /* True: GETATTR was answered, of a folder where one of these is under way. */
 bool relay_early_attr(struct relay *relay, unsigned share,
 		      const struct fuse_in_header *in);
@@ -249,6 +257,26 @@ bool relay_early_room(struct relay *relay, unsigned share, const uint8_t *bytes,
 		      size_t len);
 /* A new server has not said anything yet. */
 void relay_early_reset(struct relay *relay);
+
+/*
+ * relay_make.c: RECORD_SPARE; false when it is none. A CREATE that came, and
+ * how long its name may be believed: true when it was answered, and passed on.
+ * The server's answer to one of these.
+ */
+bool relay_make_spares(struct relay *relay, unsigned share,
+		       const uint8_t *bytes, size_t len);
+bool relay_make_file(struct relay *relay, unsigned share, uint8_t *bytes,
+		     size_t len, uint64_t seconds);
+void relay_make_done(struct relay *relay, const struct pending *pending,
+		     const struct fuse_out_header *head, const uint8_t *bytes);
+/* True: GETATTR was answered, which is a part of open() of such a file. */
+bool relay_make_open(struct relay *relay, unsigned share,
+		     const struct fuse_in_header *in);
+/* To where records leave from; bytes of the request may lie there. */
+void relay_make_send(struct relay *relay, const struct pending *pending,
+		     uint8_t *room);
+/* None is left of the last server's. */
+void relay_make_reset(struct relay *relay);
 
 /* relay_mount.c */
 /* Starts the next child when there is something to do and none runs. */

@@ -11,7 +11,7 @@
 #include "proto/record.h"
 
 /* The kernel asks twice for each name, for the way and for the change. */
-#define LEAVING_NS 10000000U
+#define CHANGING_NS 10000000U
 #define NSEC_MAX 1000000000U
 #define TIMES (FATTR_ATIME | FATTR_MTIME | FATTR_ATIME_NOW | FATTR_MTIME_NOW)
 /* What an answer can be made up for; the rest says nothing of the file. */
@@ -30,11 +30,20 @@ static struct known *slot_of(struct known_table *table, unsigned share,
 	return &table->slots[record_bucket(share, node, KNOWN_SLOTS)];
 }
 
+static struct known *folder_slot_of(struct known_table *table, unsigned share,
+				    uint64_t node)
+{
+	return &table->folders[record_bucket(share, node, KNOWN_FOLDERS)];
+}
+
 struct known *known_find(struct known_table *table, unsigned share,
 			 uint64_t node)
 {
 	struct known *slot = slot_of(table, share, node);
 
+	if (node && slot->node == node && slot->share == share)
+		return slot;
+	slot = folder_slot_of(table, share, node);
 	return node && slot->node == node && slot->share == share ? slot : NULL;
 }
 
@@ -47,8 +56,33 @@ static struct known *take(struct known_table *table, unsigned share,
 	return slot;
 }
 
-void known_made(struct known_table *table, unsigned share, uint64_t folder,
-		const void *body, size_t len)
+static struct known *take_folder(struct known_table *table, unsigned share,
+				 uint64_t node)
+{
+	struct known *slot = folder_slot_of(table, share, node);
+
+	/* A change of it had it taken for a file. */
+	known_drop(table, share, node);
+	*slot = (struct known){ .node = node,
+				.share = (uint8_t)share,
+				.is_folder = true };
+	return slot;
+}
+
+struct known *known_made(struct known_table *table, unsigned share,
+			 uint64_t folder, const struct fuse_entry_out *entry)
+{
+	struct known *slot = take(table, share, entry->nodeid);
+
+	slot->folder = folder;
+	slot->attr = entry->attr;
+	/* One more name may be changed where nobody looks. */
+	slot->has_attr = entry->attr.nlink == 1;
+	return slot;
+}
+
+void known_answered(struct known_table *table, unsigned share, uint64_t folder,
+		    const void *body, size_t len)
 {
 	struct fuse_entry_out entry;
 	struct known *slot;
@@ -56,13 +90,15 @@ void known_made(struct known_table *table, unsigned share, uint64_t folder,
 	if (len < sizeof(entry))
 		return;
 	memcpy(&entry, body, sizeof(entry));
-	if (!entry.nodeid || !S_ISREG(entry.attr.mode))
+	if (!entry.nodeid)
 		return;
-	slot = take(table, share, entry.nodeid);
-	slot->folder = folder;
-	slot->attr = entry.attr;
-	/* One more name may be changed where nobody looks. */
-	slot->has_attr = entry.attr.nlink == 1;
+	if (S_ISREG(entry.attr.mode)) {
+		known_made(table, share, folder, &entry);
+	} else if (S_ISDIR(entry.attr.mode)) {
+		slot = take_folder(table, share, entry.nodeid);
+		slot->attr = entry.attr;
+		slot->has_attr = true;
+	}
 }
 
 void known_changed(struct known_table *table, unsigned share, uint64_t node)
@@ -75,8 +111,11 @@ void known_removed(struct known_table *table, unsigned share, uint64_t folder)
 {
 	struct known *slot = known_find(table, share, folder);
 
-	if (folder && (!slot || !slot->is_folder))
-		take(table, share, folder)->is_folder = true;
+	if (!folder)
+		return;
+	if (!slot || !slot->is_folder)
+		slot = take_folder(table, share, folder);
+	slot->may_lose = true;
 }
 
 void known_told(struct known_table *table, unsigned share, uint64_t folder,
@@ -239,10 +278,10 @@ bool known_set(struct known *known, const struct fuse_setattr_in *in,
 bool known_attr(const struct known *known, const struct timespec *now,
 		struct fuse_attr_out *out)
 {
-	if (!known->is_folder || !known->has_attr || !known->leaving)
+	if (!known->is_folder || !known->has_attr || !known->changing)
 		return false;
 	*out = (struct fuse_attr_out){ .attr = known->attr,
-				       .attr_valid_nsec = LEAVING_NS };
+				       .attr_valid_nsec = CHANGING_NS };
 	set_time(&out->attr.mtime, &out->attr.mtimensec, now);
 	set_time(&out->attr.ctime, &out->attr.ctimensec, now);
 	return true;

@@ -8,10 +8,11 @@
  * once. Of a file that was made here the attributes are known as well, as they
  * came with the answer: a change of its mode or times can be answered, too.
  * The same goes for a folder that the server has removed a name from: the next
- * one that the kernel knows can go as well; and as long as that is under way
- * the folder's attributes are told from here, which the kernel wants to know
- * before each. All changes go on to the server, which alone decides;
- * relay_writes.h says what becomes of an error.
+ * one that the kernel knows can go as well. And for one that was made here,
+ * where relay_make.c has new ones. As long as that is under way the folder's
+ * attributes are told from here, which the kernel wants to know before each.
+ * All changes go on to the server, which alone decides; relay_writes.h says
+ * what becomes of an error.
  *
  * A slot is forgotten whenever something else may change the file. Pure.
  */
@@ -23,29 +24,36 @@
 #include <stdint.h>
 #include <time.h>
 
-#define KNOWN_SLOTS 64 /* one for each node; a newer one takes the place */
+#define KNOWN_SLOTS 64   /* one for each node; a newer one takes the place */
+#define KNOWN_FOLDERS 16 /* the same for folders */
 
 struct known {
 	uint64_t node; /* 0: free */
 	uint64_t folder;
 	uint8_t share;
-	bool is_folder; /* names may be removed from it */
+	bool is_folder;
+	bool may_lose; /* names may be removed from it */
 	bool has_attr;
-	unsigned leaving; /* names of a folder: answered, but still there */
+	uint32_t opener;   /* thread that has not opened it yet; 0: none */
+	unsigned changing; /* names of a folder: answered, but not done */
 	struct fuse_attr attr;
 };
 
 struct known_table {
 	struct known slots[KNOWN_SLOTS];
+	struct known folders[KNOWN_FOLDERS];
 };
 
 void known_clear(struct known_table *table);
 /* NULL: nothing is known of it. */
 struct known *known_find(struct known_table *table, unsigned share,
 			 uint64_t node);
-/* The answer to CREATE of a file in a folder; len of the body. */
-void known_made(struct known_table *table, unsigned share, uint64_t folder,
-		const void *body, size_t len);
+/* A file in a folder that has just been made. */
+struct known *known_made(struct known_table *table, unsigned share,
+			 uint64_t folder, const struct fuse_entry_out *entry);
+/* The same, or a folder: the answer to CREATE or MKDIR; len of the body. */
+void known_answered(struct known_table *table, unsigned share, uint64_t folder,
+		    const void *body, size_t len);
 /* The server has changed it. */
 void known_changed(struct known_table *table, unsigned share, uint64_t node);
 /* The server has removed a name from this folder. */
@@ -53,8 +61,8 @@ void known_removed(struct known_table *table, unsigned share, uint64_t folder);
 /* What the server said of it, if it is a folder's. */
 void known_told(struct known_table *table, unsigned share, uint64_t folder,
 		const struct fuse_attr *attr);
-/* The answer to GETATTR, of a folder that names are leaving; to be believed for
- * an instant. False: it has to be asked. */
+/* The answer to GETATTR, of a folder that changes; to be believed for an
+ * instant. False: it has to be asked. */
 bool known_attr(const struct known *known, const struct timespec *now,
 		struct fuse_attr_out *out);
 void known_drop(struct known_table *table, unsigned share, uint64_t node);

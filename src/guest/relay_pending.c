@@ -118,6 +118,7 @@ static struct pending *insert(struct pending_table *table, unsigned share,
 	pending->opcode = head.opcode;
 	pending->share = (uint8_t)share;
 	pending->answered = pending->sent = pending->in_bulk = false;
+	pending->promised = 0;
 	pending->len = (uint32_t)len;
 	pending->wanted = wanted_by(pending);
 	bucket = bucket_of(table, share, head.unique);
@@ -196,8 +197,17 @@ void pending_remove(struct pending_table *table, struct pending *pending)
 		table->writes--;
 		table->write_bytes -= pending->len;
 	}
+	if (pending->answered)
+		table->answered--;
 	table->read_bytes -= pending->wanted;
 	give_back(table, pending);
+}
+
+void pending_answer(struct pending_table *table, struct pending *pending)
+{
+	if (!pending->answered)
+		table->answered++;
+	pending->answered = true;
 }
 
 void pending_rewind(struct pending_table *table)

@@ -37,6 +37,7 @@ struct pending {
 	bool in_bulk;  /* its data lies there: relay_bulk.c */
 	uint32_t bulk_start;
 	uint32_t wanted;                    /* bytes that a READ asks for */
+	uint64_t promised;                  /* node of a CREATE: relay_make.c */
 	_Alignas(uint64_t) uint8_t bytes[]; /* word_copy.h */
 };
 
@@ -57,6 +58,7 @@ struct pending_table {
 	struct pending *reserve; /* of PENDING_LARGE; NULL: none yet */
 	struct pending *resend;  /* next to be sent again; NULL: none */
 	unsigned count, writes;
+	unsigned answered; /* of them: nobody waits for these */
 	size_t write_bytes, read_bytes;
 };
 
@@ -75,6 +77,8 @@ uint8_t *pending_reserve(struct pending_table *table, size_t head_len);
 struct pending *pending_add_reserved(struct pending_table *table,
 				     unsigned share, const void *head,
 				     size_t head_len, size_t len);
+/* Its kernel takes it for done. */
+void pending_answer(struct pending_table *table, struct pending *pending);
 /* NULL when there is none. */
 struct pending *pending_find(struct pending_table *table, unsigned share,
 			     uint64_t unique);

@@ -98,17 +98,31 @@ int record_room_decode(const void *bytes, size_t len, bool *there)
 	return bad || value > 1 ? -1 : 0;
 }
 
-int record_used_decode(const void *bytes, size_t len, size_t *count)
+int record_nodes_decode(const void *bytes, size_t len, size_t *count)
 {
 	*count = len / sizeof(uint64_t);
 	return bytes && *count && len % sizeof(uint64_t) == 0 ? 0 : -1;
 }
 
-uint64_t record_used_at(const void *bytes, size_t at)
+uint64_t record_node_at(const void *bytes, size_t at)
 {
 	struct cursor c =
 		cursor_over((const uint8_t *)bytes + at * sizeof(uint64_t),
 			    sizeof(uint64_t));
 
 	return cursor_u64(&c);
+}
+
+int record_make_decode(const void *bytes, size_t len, size_t *message_len,
+		       uint64_t *node)
+{
+	struct cursor c;
+
+	if (len < RECORD_MAKE_BYTES)
+		return -1;
+	*message_len = len - RECORD_MAKE_BYTES;
+	c = cursor_over((const uint8_t *)bytes + *message_len,
+			RECORD_MAKE_BYTES);
+	*node = cursor_u64(&c);
+	return *node ? 0 : -1;
 }

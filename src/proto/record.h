@@ -19,6 +19,8 @@
 #define RECORD_READ_BYTES 4
 #define RECORD_ROOM_BYTES 4
 #define RECORD_RINGS_BYTES 4
+#define RECORD_MAKE_BYTES 8  /* behind the message */
+#define RECORD_SPARES_MAX 64 /* nodes that a share may have */
 
 enum record_type {
 	RECORD_HELLO = 1,   /* guest: version, which shares are initialised */
@@ -32,6 +34,8 @@ enum record_type {
 	RECORD_ROOM = 9,   /* host: whether what is written will fit */
 	RECORD_RINGS = 10, /* both: what follows lies there (rings.h) */
 	RECORD_WAKE = 11,  /* host: something does; nothing else follows here */
+	RECORD_SPARE = 12, /* host: nodes for files that the guest makes */
+	RECORD_MAKE = 13,  /* guest: CREATE, and which of these it is */
 
 	RECORD_TYPES,
 };
@@ -41,7 +45,8 @@ enum record_feature {
 	RECORD_WRITES_BULK = 1 << 1, /* it puts data of WRITE there */
 	RECORD_READS_ROOM = 1 << 2,  /* it wants to be told of room */
 	RECORD_KEEPS_LISTINGS = 1 << 3, /* it keeps them, and pays back */
-	RECORD_HAS_RINGS = 1 << 4, /* it can read and write them, and ring */
+	RECORD_HAS_RINGS = 1 << 4,   /* it can read and write them, and ring */
+	RECORD_MAKES_FILES = 1 << 5, /* it has a use for spare nodes */
 };
 
 /* Of an AHEAD with a listing. */
@@ -109,10 +114,14 @@ int record_write_decode(const void *bytes, size_t len,
 
 /* RECORD_ROOM. -1 as above; this and the next. */
 int record_room_decode(const void *bytes, size_t len, bool *there);
-/* RECORD_AHEAD of the guest: nodes of folders, at least one. */
-int record_used_decode(const void *bytes, size_t len, size_t *count);
+/* RECORD_AHEAD of the guest, RECORD_SPARE: nodes, at least one. */
+int record_nodes_decode(const void *bytes, size_t len, size_t *count);
 /* One of them: at < count. */
-uint64_t record_used_at(const void *bytes, size_t at);
+uint64_t record_node_at(const void *bytes, size_t at);
+
+/* RECORD_MAKE: a message of message_len bytes, then the node. */
+int record_make_decode(const void *bytes, size_t len, size_t *message_len,
+		       uint64_t *node);
 
 /* Where a table of so many keeps what belongs to a node of a share. */
 static inline size_t record_bucket(unsigned share, uint64_t node,

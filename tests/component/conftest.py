@@ -11,6 +11,7 @@ sys.path.insert(0, os.path.dirname(__file__))
 sys.path.insert(0, os.path.join(os.path.dirname(__file__), "..", "lib"))
 from fuse_client import BINARY, Files, share  # noqa: E402
 from net_fixtures import make, world  # noqa: E402,F401
+from relay_fixtures import boot  # noqa: E402,F401
 
 USER = 61234
 

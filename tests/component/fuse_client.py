@@ -18,8 +18,9 @@ TOP = os.path.realpath(os.path.join(os.path.dirname(__file__), "..", ".."))
 BINARY = os.environ.get("BAWN_FILES",
                         os.path.join(TOP, os.environ.get("BAWN_BUILD", "build"),
                                      "src/files/bawn-files"))
-HELLO, WELCOME, FUSE, DROP, TICKET, AHEAD, BULK, WRITE, ROOM, RINGS, WAKE = range(1, 12)
-READS_BULK, WRITES_BULK, READS_ROOM, KEEPS_LISTINGS, HAS_RINGS = 1, 2, 4, 8, 16
+(HELLO, WELCOME, FUSE, DROP, TICKET, AHEAD, BULK, WRITE, ROOM, RINGS, WAKE, SPARE,
+ MAKE) = range(1, 14)
+READS_BULK, WRITES_BULK, READS_ROOM, KEEPS_LISTINGS, HAS_RINGS, MAKES_FILES = 1, 2, 4, 8, 16, 32
 BULK_BYTES = 8 << 20
 OPS = {name: number for number, name in {
     1: "LOOKUP", 2: "FORGET", 3: "GETATTR", 4: "SETATTR", 5: "READLINK", 6: "SYMLINK",
@@ -223,12 +224,13 @@ class Files:
 
     # Requests
 
-    def send(self, op, node=ROOT, body=b"", share=0, length=None, extra=0):
+    def send(self, op, node=ROOT, body=b"", share=0, length=None, extra=0, make=b""):
+        """make: what follows the message when it is a MAKE."""
         op = OPS.get(op, op)
         self.unique += 2
         head = IN_HEADER.pack(40 + len(body) if length is None else length, op, self.unique,
                               node, 0, 0, self.pid, extra, 0)
-        self.send_record(FUSE, head + body, share)
+        self.send_record(MAKE if make else FUSE, head + body + make, share)
         return self.unique
 
     def receive(self, unique):
@@ -277,6 +279,24 @@ class Files:
         reply = self.ok("CREATE", node,
                         struct.pack("<IIII", flags, mode, 0o022, 0) + name_of(name), share)
         return Entry(reply)
+
+    def send_make(self, name, spare, node=ROOT, flags=os.O_RDWR | os.O_CREAT | os.O_EXCL,
+                  mode=0o644, share=0, more=b""):
+        """CREATE that the kernel was told is done: as this node."""
+        return self.send("CREATE", node, struct.pack("<IIII", flags, mode, 0o022, 0)
+                         + name_of(name) + more, share, make=struct.pack("<Q", spare))
+
+    def make(self, *args, **more):
+        """errno, and what the reply says when there is none."""
+        error, reply = self.receive(self.send_make(*args, **more))
+        assert error or len(reply) == ENTRY.size + ATTR.size + 16
+        return error, None if error else Entry(reply)
+
+    def spares(self, share=0):
+        """All nodes that were given for this, up to now."""
+        self.ok("STATFS", ROOT, share=share)
+        return [node for kind, index, payload in self.raw if kind == SPARE and index == share
+                for node, in struct.iter_unpack("<Q", payload)]
 
     def mkdir(self, name, node=ROOT, mode=0o755, share=0):
         return Entry(self.ok("MKDIR", node, struct.pack("<II", mode, 0o022) + name_of(name),

@@ -8,14 +8,14 @@ import time
 
 import pytest
 
-from test_relay import USER, boot  # noqa: F401, pylint: disable=unused-import
+from relay_fixtures import USER
 
 sys.path.append(os.path.join(os.path.dirname(__file__), "..", "e2e"))
 from inotify import Inotify  # noqa: E402
 
 
 @pytest.fixture
-def mount(boot):  # noqa: F811
+def mount(boot):
     machine = boot()
     assert machine.wait_ready() == ""
     machine.inside = machine.path("")[:-1]

@@ -10,6 +10,20 @@
 #include "proto/bulk.h"
 #include "proto/record.h"
 
+static void check_make(const uint8_t *data, size_t size)
+{
+	struct fuse_request request;
+	size_t message_len;
+	uint64_t node;
+
+	if (record_make_decode(data, size, &message_len, &node) < 0)
+		return;
+	FUZZ_CHECK(node && message_len + RECORD_MAKE_BYTES == size);
+	/* The message knows nothing of what is behind it. */
+	fuse_decode(data, message_len, &request);
+	FUZZ_CHECK(request.promised == 0);
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	static const uint8_t memory[BULK_BYTES];
@@ -20,13 +34,14 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	bool there;
 	int result;
 
+	check_make(data, size);
 	if (record_read_decode(data, size, &count) == 0)
 		FUZZ_CHECK(count && size == RECORD_READ_BYTES);
 	if (record_room_decode(data, size, &there) == 0)
 		FUZZ_CHECK(size == RECORD_ROOM_BYTES && there == data[0]);
-	if (record_used_decode(data, size, &used) == 0)
+	if (record_nodes_decode(data, size, &used) == 0)
 		FUZZ_CHECK(used && used * 8 == size &&
-			   (record_used_at(data, used - 1) & 0xff) ==
+			   (record_node_at(data, used - 1) & 0xff) ==
 				   data[size - 8]);
 	if (record_piece_decode(data, size, &piece) == 0)
 		FUZZ_CHECK(size == RECORD_BULK_BYTES);

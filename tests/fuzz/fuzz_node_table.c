@@ -20,6 +20,7 @@
 #define SHARES 2
 #define SLOTS 24 /* the first SHARES of them are roots */
 #define OLD_IDS 64
+#define RESERVED 8
 #define WALK_MAX 512
 
 struct model {
@@ -32,12 +33,19 @@ struct model {
 	struct node *node;
 };
 
+/* An id without a node; 0: this place is empty. */
+struct reserved {
+	uint64_t id;
+	uint8_t share;
+};
+
 struct input {
 	const uint8_t *at, *end;
 };
 
 static struct node_table *table;
 static struct model slots[SLOTS];
+static struct reserved reserved[RESERVED];
 static uint64_t old_ids[OLD_IDS];
 static size_t old_count, freed;
 
@@ -81,9 +89,14 @@ static bool has_children(int index)
 	return false;
 }
 
+static void add_old(uint64_t id)
+{
+	old_ids[old_count++ % OLD_IDS] = id;
+}
+
 static void kill_slot(int index)
 {
-	old_ids[old_count++ % OLD_IDS] = slots[index].id;
+	add_old(slots[index].id);
 	slots[index] = (struct model){ .parent = -1 };
 }
 
@@ -190,6 +203,75 @@ static void lookup(struct input *input)
 	place(&slots[index], input);
 }
 
+static void reserve(struct input *input)
+{
+	unsigned share = take(input) % SHARES;
+
+	for (int i = 0; i < RESERVED; i++) {
+		if (reserved[i].id)
+			continue;
+		reserved[i].share = (uint8_t)share;
+		reserved[i].id = node_table_reserve(table, share);
+		FUZZ_CHECK(reserved[i].id > FUSE_ROOT_ID);
+		return;
+	}
+}
+
+/* Nobody has one that is old, another's, or a node already. */
+static void claim_in_vain(struct input *input, const struct node_key *key)
+{
+	struct model *slot = pick(input, true);
+	uint64_t old = old_ids[take(input) % OLD_IDS];
+
+	if (slot)
+		FUZZ_CHECK(!node_table_claim(table, slot->id, key, S_IFREG));
+	if (old)
+		FUZZ_CHECK(!node_table_claim(table, old, key, S_IFREG));
+}
+
+static void claim(struct input *input)
+{
+	struct reserved *from = &reserved[take(input) % RESERVED];
+	unsigned share = take(input) % SHARES;
+	struct node_key key = key_of(share, 10 + take(input) % 40);
+	struct model *slot;
+	int index = free_slot();
+
+	if (slot_of(key.ino, share) >= 0 || index < 0)
+		return;
+	claim_in_vain(input, &key);
+	slot = &slots[index];
+	slot->node = node_table_claim(table, from->id, &key, S_IFREG);
+	FUZZ_CHECK((slot->node != NULL) == (from->id && from->share == share));
+	if (!slot->node)
+		return;
+	*slot = (struct model){ .live = true,
+				.share = (uint8_t)share,
+				.ino = key.ino,
+				.id = from->id,
+				.lookups = 1,
+				.parent = -1,
+				.type = S_IFREG,
+				.node = slot->node };
+	*from = (struct reserved){ 0 };
+	place(slot, input);
+}
+
+static void unreserve(struct input *input)
+{
+	struct reserved *from = &reserved[take(input) % RESERVED];
+	unsigned share = take(input) % SHARES;
+	struct model *slot = pick(input, true);
+
+	if (slot)
+		node_table_unreserve(table, slot->share, slot->id);
+	node_table_unreserve(table, share, from->id);
+	if (!from->id || from->share != share)
+		return;
+	add_old(from->id);
+	*from = (struct reserved){ 0 };
+}
+
 static void rekey(struct model *slot, struct input *input)
 {
 	struct node_key key = key_of(slot->share, 10 + take(input) % 40);
@@ -229,14 +311,16 @@ static void check_region(void)
 	struct region *region = table->region;
 	uint32_t refs[WALK_MAX] = { 0 };
 	uint8_t *seen = calloc(region->block_end, 1);
-	size_t live = 0, roots = 0, unused = 0, blocks;
+	size_t live = 0, roots = 0, unused = 0, kept = 0, blocks;
 
 	FUZZ_CHECK(seen && region->node_end <= WALK_MAX);
 	for (uint32_t i = 1; i < region->node_end; i++) {
 		const struct node *node = node_at(table, i);
 
+		kept += node->flags == NODE_RESERVED;
 		if (!(node->flags & NODE_LIVE))
 			continue;
+		FUZZ_CHECK(!(node->flags & NODE_RESERVED));
 		live++;
 		roots += node_is_root(table, node);
 		check_blocks(seen, node->name);
@@ -253,11 +337,13 @@ static void check_region(void)
 	}
 	for (uint32_t i = region->node_free; i;
 	     i = node_at(table, i)->hash_next) {
-		FUZZ_CHECK(!(node_at(table, i)->flags & NODE_LIVE));
+		FUZZ_CHECK(!(node_at(table, i)->flags &
+			     (NODE_LIVE | NODE_RESERVED)));
 		FUZZ_CHECK(++unused < WALK_MAX);
 	}
 	FUZZ_CHECK(live == node_table_count(table));
-	FUZZ_CHECK(unused + live - roots == region->node_end - FIRST_INDEX);
+	FUZZ_CHECK(unused + kept + live - roots ==
+		   region->node_end - FIRST_INDEX);
 	check_blocks(seen, region->block_free);
 	blocks = 1;
 	for (uint32_t i = 1; i < region->block_end; i++)
@@ -283,6 +369,33 @@ static void check_path(const struct model *slot)
 	FUZZ_CHECK(!strcmp(path, other));
 	end = strrchr(path, '/');
 	FUZZ_CHECK(!strcmp(end ? end + 1 : path, slot->name));
+}
+
+/* All that are reserved, and no others. */
+static void check_reserved(void)
+{
+	unsigned share = SHARES;
+	size_t count = 0, found = 0;
+	uint32_t at = 0;
+	uint64_t id;
+
+	for (int i = 0; i < RESERVED; i++) {
+		if (!reserved[i].id)
+			continue;
+		count++;
+		for (share = 0; share < SHARES; share++) {
+			FUZZ_CHECK(!node_table_by_id(table, share,
+						     reserved[i].id));
+			FUZZ_CHECK(node_table_is_reserved(table, share,
+							  reserved[i].id) ==
+				   (share == reserved[i].share));
+		}
+	}
+	while ((id = node_table_next_reserved(table, &at, &share))) {
+		FUZZ_CHECK(node_table_is_reserved(table, share, id));
+		found++;
+	}
+	FUZZ_CHECK(count == found);
 }
 
 static void check_model(void)
@@ -312,15 +425,42 @@ static void check_model(void)
 		check_path(slot);
 	}
 	FUZZ_CHECK(live == node_table_count(table));
-	for (size_t i = 0; i < OLD_IDS && i < old_count; i++)
-		for (unsigned share = 0; share < SHARES; share++)
+	for (size_t i = 0; i < OLD_IDS && i < old_count; i++) {
+		for (unsigned share = 0; share < SHARES; share++) {
 			FUZZ_CHECK(!node_table_by_id(table, share, old_ids[i]));
+			FUZZ_CHECK(!node_table_is_reserved(table, share,
+							   old_ids[i]));
+		}
+	}
+	check_reserved();
+}
+
+/* Whatever a predecessor left as reserved becomes nodes, or free. */
+static void use_reserved(void)
+{
+	struct node_key key = key_of(0, 1000);
+	unsigned share;
+	uint32_t at = 0;
+	uint64_t id;
+
+	while ((id = node_table_next_reserved(table, &at, &share))) {
+		struct node *node;
+
+		FUZZ_CHECK(share < NODE_SHARES_MAX);
+		key.share = (uint8_t)share;
+		key.ino++;
+		node = at % 2 || node_table_find(table, &key)
+			       ? NULL
+			       : node_table_claim(table, id, &key, S_IFREG);
+		node_table_unreserve(table, share, id);
+		FUZZ_CHECK(!node || node_table_id(table, node) == id);
+	}
 }
 
 /* The rest of the input: where and what. Nothing of the model holds then. */
 static void break_and_recover(struct input *input)
 {
-	size_t size = (FIRST_INDEX + SLOTS) * sizeof(struct node);
+	size_t size = (FIRST_INDEX + SLOTS + RESERVED) * sizeof(struct node);
 	size_t live, roots = 0;
 
 	while (input->at < input->end) {
@@ -334,6 +474,8 @@ static void break_and_recover(struct input *input)
 	}
 	freed = 0;
 	node_table_recover(table);
+	check_region();
+	use_reserved();
 	check_region();
 	live = node_table_count(table);
 	freed = 0;
@@ -380,6 +522,16 @@ static void step(unsigned kind, struct input *input)
 	case 6:
 		set_root(take(input) % SHARES, 100 + take(input) % 4);
 		break;
+	case 10:
+		reserve(input);
+		break;
+	case 11:
+	case 12:
+		claim(input);
+		break;
+	case 13:
+		unreserve(input);
+		break;
 	default:
 		slot = pick(input, false);
 		if (slot) {
@@ -403,6 +555,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	FUZZ_CHECK(table);
 	node_table_on_free(table, count_freed, NULL);
 	memset(slots, 0, sizeof(slots));
+	memset(reserved, 0, sizeof(reserved));
+	memset(old_ids, 0, sizeof(old_ids));
 	old_count = 0;
 	for (unsigned share = 0; share < SHARES; share++)
 		set_root(share, 100);
@@ -418,7 +572,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		if (kind == 14 && recoveries++ < 2)
 			node_table_recover(table);
 		else
-			step(kind % 10, &input);
+			step(kind, &input);
 		check_model();
 	}
 	check_region();

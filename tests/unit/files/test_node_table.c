@@ -190,6 +190,99 @@ static void a_full_table_says_so(void)
 	node_table_free(table);
 }
 
+static void what_is_reserved_finds_nothing_until_it_is_claimed(void)
+{
+	struct node_key key = key_of(2);
+	size_t count;
+	struct node *node;
+	uint64_t id;
+
+	open_table(-1);
+	count = node_table_count(table);
+	id = node_table_reserve(table, 0);
+	REQUIRE(id > FUSE_ROOT_ID);
+	CHECK(!node_table_by_id(table, 0, id));
+	CHECK(node_table_is_reserved(table, 0, id));
+	CHECK(node_table_count(table) == count);
+	CHECK(node_table_reserve(table, 0) != id);
+	node = node_table_claim(table, id, &key, S_IFREG);
+	REQUIRE(node);
+	CHECK(node_table_id(table, node) == id && node->type == S_IFREG);
+	CHECK(node_table_find(table, &key) == node);
+	CHECK(node_table_count(table) == count + 1);
+	CHECK(!node_table_is_reserved(table, 0, id));
+	CHECK(node_table_place(table, node, root, "name") == 0);
+	/* The kernel has it already. */
+	CHECK(node_table_by_id(table, 0, id) == node);
+	node_table_forget(table, node, 1);
+	CHECK(!node_table_by_id(table, 0, id));
+	CHECK(node_table_count(table) == count);
+	node_table_free(table);
+}
+
+static void only_what_is_reserved_can_be_claimed(void)
+{
+	struct node_key key = key_of(2), other = key_of(3), far = key_of(4);
+	uint64_t id, live;
+
+	far.share = 1;
+	open_table(-1);
+	id = node_table_reserve(table, 0);
+	live = node_table_id(table, add(5, root, "live"));
+	CHECK(!node_table_claim(table, id, &far, S_IFREG));
+	CHECK(!node_table_claim(table, id + (1ULL << 32), &key, S_IFREG));
+	CHECK(!node_table_claim(table, id & UINT32_MAX, &key, S_IFREG));
+	CHECK(!node_table_claim(table, id + 100, &key, S_IFREG));
+	CHECK(!node_table_claim(table, live, &key, S_IFREG));
+	CHECK(!node_table_claim(table, FUSE_ROOT_ID, &key, S_IFREG));
+	CHECK(!node_table_claim(table, 0, &key, S_IFREG));
+	CHECK(!node_table_claim(table, UINT64_MAX, &key, S_IFREG));
+	CHECK(!node_table_is_reserved(table, 1, id));
+	CHECK(!node_table_is_reserved(table, 0, live));
+	CHECK(!node_table_is_reserved(table, 0, FUSE_ROOT_ID));
+	node_table_unreserve(table, 1, id);
+	node_table_unreserve(table, 0, live);
+	CHECK(node_table_by_id(table, 0, live));
+	CHECK(node_table_claim(table, id, &key, S_IFREG));
+	CHECK(!node_table_claim(table, id, &other, S_IFREG));
+	node_table_free(table);
+}
+
+static void what_is_never_claimed_is_never_given_again(void)
+{
+	struct node_key key = key_of(2);
+	uint64_t id, again;
+
+	open_table(-1);
+	id = node_table_reserve(table, 0);
+	node_table_unreserve(table, 0, id);
+	CHECK(!node_table_is_reserved(table, 0, id));
+	CHECK(!node_table_claim(table, id, &key, S_IFREG));
+	node_table_unreserve(table, 0, id);
+	again = node_table_reserve(table, 0);
+	CHECK((uint32_t)again == (uint32_t)id && again != id);
+	CHECK(!node_table_claim(table, id, &key, S_IFREG));
+	node_table_unreserve(table, 0, id);
+	CHECK(node_table_is_reserved(table, 0, again));
+	CHECK(!node_table_by_id(table, 0, id));
+	/* Another is not given the same place meanwhile. */
+	CHECK((uint32_t)node_table_reserve(table, 0) != (uint32_t)again);
+	node_table_free(table);
+}
+
+static void a_full_table_reserves_nothing(void)
+{
+	uint64_t last;
+
+	open_table(-1);
+	table->region->node_end = NODE_NODES_MAX - 1;
+	last = node_table_reserve(table, 0);
+	CHECK(last && !node_table_reserve(table, 0));
+	node_table_unreserve(table, 0, last);
+	CHECK(node_table_reserve(table, 0));
+	node_table_free(table);
+}
+
 static int memory(void)
 {
 	return memfd_create("nodes", MFD_CLOEXEC);
@@ -222,6 +315,58 @@ static void a_successor_finds_the_same_nodes(void)
 	CHECK(node_table_count(table) == 1);
 	node_table_free(table);
 	close(fd);
+}
+
+static void a_successor_finds_what_was_reserved(void)
+{
+	struct node_key key = key_of(2);
+	uint64_t first, claimed, left, far, found[4] = { 0 };
+	unsigned share = 9, shares[4] = { 9, 9, 9, 9 };
+	struct node *node;
+	int fd = memory();
+	uint32_t at = 0;
+
+	open_table(fd);
+	CHECK(node_table_next_reserved(table, &at, &share) == 0);
+	first = node_table_reserve(table, 0);
+	claimed = node_table_reserve(table, 0);
+	left = node_table_reserve(table, 0);
+	far = node_table_reserve(table, 3);
+	node = node_table_claim(table, claimed, &key, S_IFREG);
+	node->lookups++;
+	node_table_unreserve(table, 0, left);
+	node_table_free(table);
+	open_table(fd);
+	at = 0;
+	for (int i = 0; i < 4; i++)
+		found[i] = node_table_next_reserved(table, &at, &shares[i]);
+	CHECK(found[0] == first && shares[0] == 0);
+	CHECK(found[1] == far && shares[1] == 3);
+	CHECK(!found[2] && !found[3] && shares[2] == 9);
+	CHECK(node_table_by_id(table, 0, claimed));
+	CHECK(!node_table_by_id(table, 0, first));
+	CHECK(!node_table_is_reserved(table, 0, left));
+	key = key_of(3);
+	CHECK(!node_table_claim(table, far, &key, S_IFREG));
+	node = node_table_claim(table, first, &key, S_IFREG);
+	CHECK(node && node_table_id(table, node) == first);
+	/* What is free is given to others, and the rest to nobody. */
+	CHECK((uint32_t)node_table_reserve(table, 0) == (uint32_t)left);
+	CHECK((uint32_t)node_table_reserve(table, 0) > (uint32_t)far);
+	node_table_free(table);
+	close(fd);
+}
+
+static void a_mount_that_ends_takes_no_reserved_ones_along(void)
+{
+	uint64_t id;
+
+	open_table(-1);
+	id = node_table_reserve(table, 0);
+	add(2, root, "name");
+	node_table_clear(table, 0);
+	CHECK(node_table_is_reserved(table, 0, id));
+	node_table_free(table);
 }
 
 /* Bytes of nodes and names at random: whatever is found can be used. */
@@ -300,7 +445,13 @@ int main(void)
 	RUN(what_is_freed_gets_no_place);
 	RUN(names_of_any_length);
 	RUN(a_full_table_says_so);
+	RUN(what_is_reserved_finds_nothing_until_it_is_claimed);
+	RUN(only_what_is_reserved_can_be_claimed);
+	RUN(what_is_never_claimed_is_never_given_again);
+	RUN(a_full_table_reserves_nothing);
 	RUN(a_successor_finds_the_same_nodes);
+	RUN(a_successor_finds_what_was_reserved);
+	RUN(a_mount_that_ends_takes_no_reserved_ones_along);
 	RUN(a_successor_survives_any_bytes);
 	RUN(two_hundred_thousand_nodes_are_small);
 	return DONE();

@@ -191,7 +191,7 @@ static struct known *make_known(uint32_t nlink)
 	};
 
 	known_clear(&known);
-	known_made(&known, 2, 3, &entry, sizeof(entry));
+	known_answered(&known, 2, 3, &entry, sizeof(entry));
 	return known_find(&known, 2, 9);
 }
 
@@ -254,7 +254,7 @@ static void what_only_the_server_knows_is_asked_for(void)
 	/* With a second name it may be changed where nobody looks. */
 	CHECK(!make_known(2)->has_attr);
 	known_clear(&known);
-	known_made(&known, 2, 3, &out, 4);
+	known_answered(&known, 2, 3, &out, 4);
 	CHECK(!known_find(&known, 2, 9));
 	known_changed(&known, 2, 9);
 	CHECK(known_find(&known, 2, 9) && !known_find(&known, 2, 9)->has_attr);
@@ -306,7 +306,7 @@ static void a_folder_that_names_leave_is_told_of_meanwhile(void)
 	known_removed(&known, 2, 3);
 	slot = known_find(&known, 2, 3);
 	CHECK(slot && slot->is_folder && !known_attr(slot, &now, &out));
-	slot->leaving = 1;
+	slot->changing = 1;
 	CHECK(!known_attr(slot, &now, &out)); /* nobody said what it is */
 	known_told(&known, 2, 3, &attr);
 	CHECK(known_attr(slot, &now, &out));
@@ -315,15 +315,15 @@ static void a_folder_that_names_leave_is_told_of_meanwhile(void)
 	CHECK(out.attr_valid == 0 && out.attr_valid_nsec <= 10000000);
 	/* One more removal keeps what is known; a new folder does not. */
 	known_removed(&known, 2, 3);
-	CHECK(slot->leaving == 1 && known_attr(slot, &now, &out));
+	CHECK(slot->changing == 1 && known_attr(slot, &now, &out));
 	known_drop_changed(&known, 2, &made, sizeof(made));
 	CHECK(!known_attr(slot, &now, &out));
 	known_told(&known, 2, 3, &attr);
-	slot->leaving = 0; /* the server knows better now */
+	slot->changing = 0; /* the server knows better now */
 	CHECK(!known_attr(slot, &now, &out));
 	/* Of a file it says nothing. */
 	slot = make_known(1);
-	slot->leaving = 1;
+	slot->changing = 1;
 	known_told(&known, 2, 9, &attr);
 	CHECK(slot->attr.ino == 77 && !known_attr(slot, &now, &out));
 }

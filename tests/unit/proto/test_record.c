@@ -129,12 +129,33 @@ static void listings_that_were_used_are_named(void)
 	uint8_t bytes[17] = { 7, 1, [8] = 9 };
 	size_t count;
 
-	CHECK(record_used_decode(bytes, 16, &count) == 0 && count == 2);
-	CHECK(record_used_at(bytes, 0) == 263 && record_used_at(bytes, 1) == 9);
-	CHECK(record_used_decode(bytes, 8, &count) == 0 && count == 1);
-	CHECK(record_used_decode(bytes, 0, &count) < 0);
-	CHECK(record_used_decode(bytes, 7, &count) < 0);
-	CHECK(record_used_decode(bytes, 17, &count) < 0);
+	CHECK(record_nodes_decode(bytes, 16, &count) == 0 && count == 2);
+	CHECK(record_node_at(bytes, 0) == 263 && record_node_at(bytes, 1) == 9);
+	CHECK(record_nodes_decode(bytes, 8, &count) == 0 && count == 1);
+	CHECK(record_nodes_decode(bytes, 0, &count) < 0);
+	CHECK(record_nodes_decode(bytes, 7, &count) < 0);
+	CHECK(record_nodes_decode(bytes, 17, &count) < 0);
+}
+
+static void a_made_file_has_a_message_and_a_node(void)
+{
+	uint8_t bytes[] = { 1, 2, 3, 4, 5, 70, 0, 0, 0, 0, 0, 0, 0x80 };
+	size_t message_len;
+	uint64_t node;
+
+	CHECK(record_make_decode(bytes, sizeof(bytes), &message_len, &node) ==
+	      0);
+	CHECK(message_len == 5 && node == (1ULL << 63 | 70));
+	/* What it begins with is another's to look at: it may be nothing. */
+	CHECK(record_make_decode(bytes + 5, RECORD_MAKE_BYTES, &message_len,
+				 &node) == 0);
+	CHECK(message_len == 0 && node == (1ULL << 63 | 70));
+	for (size_t len = 0; len < RECORD_MAKE_BYTES; len++)
+		CHECK(record_make_decode(bytes, len, &message_len, &node) < 0);
+	CHECK(record_make_decode(NULL, 0, &message_len, &node) < 0);
+	bytes[5] = bytes[12] = 0;
+	CHECK(record_make_decode(bytes, sizeof(bytes), &message_len, &node) <
+	      0);
 }
 
 int main(void)
@@ -147,5 +168,6 @@ int main(void)
 	RUN(some_pieces_were_read);
 	RUN(room_is_there_or_not);
 	RUN(listings_that_were_used_are_named);
+	RUN(a_made_file_has_a_message_and_a_node);
 	return DONE();
 }
