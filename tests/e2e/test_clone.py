@@ -239,7 +239,10 @@ else:
 say(b"1" * 40 + b" refs/heads/x\0side-band-64k ofs-delta agent=x\n")
 sys.stdout.buffer.write(b"0000")
 sys.stdout.flush()
-sys.stdin.buffer.read(1)
+asked, more = b"", b"x"
+while b"done" not in asked and more:
+    more = sys.stdin.buffer.read1(65536)
+    asked += more
 say(b"NAK\n")
 pack = b"PACK\0\0\0\2" + struct.pack(">I", count) + objects
 say(b"\1" + pack + hashlib.sha1(pack).digest())

@@ -78,14 +78,19 @@ def stop_all(home):
         stopped += more
 
 
-def copy_home(bawn, name, place):
+def copy_home(bawn, name, place, stopped):
     """The sandbox as it is now; what never changes is linked."""
     folder = f"{place}/state/sandboxes"
     os.makedirs(folder, mode=0o700)
     for part in ("data", "cache"):
         if os.path.isdir(f"{bawn.home}/{part}"):
             subprocess.run(["cp", "-al", f"{bawn.home}/{part}", place], check=True)
-    subprocess.run(["cp", "-a", "--sparse=always", bawn.folder(name), folder], check=True)
+    argv = ["cp", "-a", "--sparse=always", bawn.folder(name), folder]
+    if subprocess.run(argv, check=False).returncode:
+        # A command that began after all others stood took a file away.
+        stopped += stop_all(bawn.home)
+        shutil.rmtree(f"{folder}/{name}", ignore_errors=True)
+        subprocess.run(argv, check=True)
 
 
 def look(bawn, place, name, known):
@@ -128,7 +133,7 @@ def test_a_copy_of_any_moment_starts_with_what_was_there(bawn, box, tmp_path):
             stopped = stop_all(bawn.home)
             try:
                 known = list(worker.known)
-                copy_home(bawn, box, place)
+                copy_home(bawn, box, place, stopped)
             finally:
                 for pid in stopped:
                     kill(pid, signal.SIGCONT)
