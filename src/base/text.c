@@ -38,6 +38,14 @@ int text_format(char *dst, size_t size, const char *fmt, ...)
 	return len < 0 || (size_t)len >= size ? -1 : 0;
 }
 
+bool text_is_within(const char *path, const char *folder)
+{
+	size_t len = strlen(folder);
+
+	return strncmp(path, folder, len) == 0 &&
+	       (path[len] == '/' || path[len] == '\0');
+}
+
 bool text_starts(const char *text, const char *prefix)
 {
 	return strncmp(text, prefix, strlen(prefix)) == 0;

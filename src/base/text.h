@@ -15,6 +15,8 @@ int text_format(char *dst, size_t size, const char *fmt, ...)
 	__attribute__((format(printf, 3, 4)));
 bool text_starts(const char *text, const char *prefix);
 bool text_ends(const char *text, const char *suffix);
+/* Is a path this folder, which does not end in a slash, or beneath it? */
+bool text_is_within(const char *path, const char *folder);
 /* Decimal, whole string, no sign, no spaces; -1 when not or out of range. */
 int text_to_u64(const char *text, uint64_t min, uint64_t max, uint64_t *out);
 /* "512M", "4G", "4GiB", "2048m", "1T"; bytes; a bare number is bytes. */

@@ -309,10 +309,7 @@ int change_list_make(const struct change_context *context,
 
 static bool is_within(const char *path, const char *folder)
 {
-	size_t len = strlen(folder);
-
-	return !len || (!strncmp(path, folder, len) &&
-			(path[len] == '/' || !path[len]));
+	return !*folder || text_is_within(path, folder);
 }
 
 void change_list_select(struct change_list *list, const char *const *paths)

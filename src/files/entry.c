@@ -114,10 +114,10 @@ void entry_moved(struct op *op, const struct statx *st, struct node *folder,
 	node_table_forget(op->server->nodes, node, 0);
 }
 
-/* The guest's kernel has called it by a number already: spare.h */
-static bool is_promised(const struct op *op)
+/* What the guest's kernel has called it already (spare.h); 0: nothing. */
+static uint64_t promised_of(const struct op *op)
 {
-	return op->request && op->request->promised;
+	return op->request ? op->request->promised : 0;
 }
 
 static struct node *find_or_add(struct op *op, struct node *folder,
@@ -125,7 +125,7 @@ static struct node *find_or_add(struct op *op, struct node *folder,
 {
 	struct node_table *nodes = op->server->nodes;
 	struct node_key key = share_key(op->share_index, st);
-	uint64_t promised = is_promised(op) ? op->request->promised : 0;
+	uint64_t promised = promised_of(op);
 	struct node *node;
 
 	lower_follow_untold(op->server, folder, name, st);
@@ -164,7 +164,7 @@ int entry_give(struct op *op, struct node *folder, const char *name,
 	if (!node)
 		return -ENFILE;
 	/* One that was promised was given before; we may hear of it twice. */
-	node->lookups = is_promised(op) ? 1 : node->lookups + 1;
+	node->lookups = promised_of(op) ? 1 : node->lookups + 1;
 	/* Seen before the watch was there: look again. */
 	if (node->type == S_IFDIR && watch_folder(op->server, node) > 0)
 		node_fds_stat(&op->server->fds, node, st);

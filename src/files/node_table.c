@@ -152,7 +152,7 @@ struct node *node_table_find(struct node_table *table,
 	return NULL;
 }
 
-static void hash_insert(struct node_table *table, struct node *node)
+void node_hash(struct node_table *table, struct node *node)
 {
 	uint32_t *bucket = &table->region->buckets[node_bucket(&node->key)];
 
@@ -171,7 +171,7 @@ static void hash_remove(struct node_table *table, struct node *node)
 		*link = node->hash_next;
 }
 
-static void reset(struct node *node, const struct node_key *key, uint16_t type)
+void node_reset(struct node *node, const struct node_key *key, uint16_t type)
 {
 	uint32_t generation = node->generation + 1;
 
@@ -194,15 +194,14 @@ struct node *node_table_set_root(struct node_table *table,
 		root->key = *key;
 		root->type = type;
 	} else {
-		reset(root, key, type);
+		node_reset(root, key, type);
 		table->region->live++;
 	}
-	hash_insert(table, root);
+	node_hash(table, root);
 	return root;
 }
 
-/* NULL: the table is full. */
-static struct node *take_index(struct node_table *table)
+struct node *node_take(struct node_table *table)
 {
 	struct region *region = table->region;
 	uint32_t index = region->node_free;
@@ -217,7 +216,7 @@ static struct node *take_index(struct node_table *table)
 	return node_at(table, index);
 }
 
-static void free_index(struct node_table *table, struct node *node)
+void node_give_back(struct node_table *table, struct node *node)
 {
 	node->flags = 0;
 	node->hash_next = table->region->node_free;
@@ -227,87 +226,14 @@ static void free_index(struct node_table *table, struct node *node)
 struct node *node_table_add(struct node_table *table,
 			    const struct node_key *key, uint16_t type)
 {
-	struct node *node = take_index(table);
+	struct node *node = node_take(table);
 
 	if (!node)
 		return NULL;
-	reset(node, key, type);
-	hash_insert(table, node);
+	node_reset(node, key, type);
+	node_hash(table, node);
 	table->region->live++;
 	return node;
-}
-
-uint64_t node_table_reserve(struct node_table *table, unsigned share)
-{
-	const struct node_key none = { .share = (uint8_t)share };
-	struct node *node = take_index(table);
-
-	if (!node)
-		return 0;
-	reset(node, &none, 0);
-	node->flags = NODE_RESERVED;
-	return node_table_id(table, node);
-}
-
-static struct node *find_reserved(struct node_table *table, unsigned share,
-				  uint64_t id)
-{
-	uint32_t index = (uint32_t)id;
-	struct node *node;
-
-	if (index < FIRST_INDEX || index >= table->region->node_end)
-		return NULL;
-	node = node_at(table, index);
-	if (node->flags != NODE_RESERVED || node->generation != id >> 32 ||
-	    node->key.share != share)
-		return NULL;
-	return node;
-}
-
-bool node_table_is_reserved(struct node_table *table, unsigned share,
-			    uint64_t id)
-{
-	return find_reserved(table, share, id);
-}
-
-struct node *node_table_claim(struct node_table *table, uint64_t id,
-			      const struct node_key *key, uint16_t type)
-{
-	struct node *node = find_reserved(table, key->share, id);
-
-	if (!node)
-		return NULL;
-	node->key = *key;
-	node->type = type;
-	node->lookups = 1;
-	node->flags = NODE_LIVE;
-	hash_insert(table, node);
-	table->region->live++;
-	return node;
-}
-
-void node_table_unreserve(struct node_table *table, unsigned share, uint64_t id)
-{
-	struct node *node = find_reserved(table, share, id);
-
-	if (node)
-		free_index(table, node);
-}
-
-uint64_t node_table_next_reserved(struct node_table *table, uint32_t *at,
-				  unsigned *share)
-{
-	if (*at < FIRST_INDEX)
-		*at = FIRST_INDEX;
-	while (*at < table->region->node_end) {
-		const struct node *node = node_at(table, (*at)++);
-
-		if (node->flags != NODE_RESERVED)
-			continue;
-		*share = node->key.share;
-		return node_table_id(table, node);
-	}
-	return 0;
 }
 
 int node_table_rekey(struct node_table *table, struct node *node,
@@ -317,7 +243,7 @@ int node_table_rekey(struct node_table *table, struct node *node,
 		return -1;
 	hash_remove(table, node);
 	node->key = *key;
-	hash_insert(table, node);
+	node_hash(table, node);
 	return 0;
 }
 
@@ -423,7 +349,7 @@ static void free_chain(struct node_table *table, struct node *node)
 			table->on_free(table->on_free_ctx, node);
 		parent = leave_place(table, node);
 		hash_remove(table, node);
-		free_index(table, node);
+		node_give_back(table, node);
 		table->region->live--;
 		node = parent;
 	}

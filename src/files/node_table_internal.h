@@ -42,5 +42,11 @@ struct node_table {
 };
 
 uint32_t node_bucket(const struct node_key *key);
+/* An index that nobody has, and back; NULL: the table is full. */
+struct node *node_take(struct node_table *table);
+void node_give_back(struct node_table *table, struct node *node);
+/* Makes a new node of it, of another generation than the last. */
+void node_reset(struct node *node, const struct node_key *key, uint16_t type);
+void node_hash(struct node_table *table, struct node *node);
 /* Makes a region that a predecessor left fit for use. */
 void node_table_recover(struct node_table *table);

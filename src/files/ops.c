@@ -215,8 +215,7 @@ int ops_serve_make(struct server *server, unsigned share, const void *bytes,
 	if (request.opcode != FUSE_CREATE)
 		return -1;
 	request.promised = promised;
-	/* Of what is there already its kernel knows neither length nor owner.
-	 */
+	/* Its kernel knows neither length nor owner of what is there. */
 	request.in.create.flags |= O_EXCL;
 	result = answer(server, share, &request, refused);
 	spare_over(server, share, promised);

@@ -201,17 +201,19 @@ void server_wrote(struct server *server)
 		timer_start(server->loop, &server->sweep, SWEEP_MS);
 }
 
-static void find_inner_shares(struct server *server)
+static void compare_shares(struct server *server)
 {
 	for (unsigned i = 0; i < server->share_count; i++) {
-		for (unsigned k = 0; k < server->share_count; k++)
-			server->shares[i].holds_others |=
-				i != k && share_way(&server->shares[i],
-						    &server->shares[k]);
-		for (unsigned k = 0; k < server->share_count; k++)
-			server->shares[i].overlaps |=
-				i != k && share_overlaps(&server->shares[i],
-							 &server->shares[k]);
+		struct share *share = &server->shares[i];
+
+		for (unsigned k = 0; k < server->share_count; k++) {
+			const struct share *other = &server->shares[k];
+
+			if (i == k)
+				continue;
+			share->holds_others |= share_way(share, other) != NULL;
+			share->overlaps |= share_overlaps(share, other);
+		}
 	}
 }
 
@@ -259,7 +261,7 @@ int server_init(struct server *server, struct loop *loop, int port_fd,
 	server->fds.ctx = server;
 	if (init_roots(server, err) < 0)
 		return -1;
-	find_inner_shares(server);
+	compare_shares(server);
 	announce_init(server);
 	port_init(&server->port, port_fd);
 	server->port.on_record = on_record;

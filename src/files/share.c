@@ -7,6 +7,7 @@
 #include <string.h>
 #include <sys/sysmacros.h>
 
+#include "base/text.h"
 uint64_t share_dev(const struct statx *st)
 {
 	return (uint64_t)st->stx_dev_major << 32 | st->stx_dev_minor;
@@ -84,20 +85,11 @@ const char *share_way(const struct share *outer, const struct share *inner)
 	return inner->guest_path + len + 1;
 }
 
-static bool lies_within(const char *path, const char *folder)
-{
-	size_t len = strlen(folder);
-
-	return strncmp(path, folder, len) == 0 &&
-	       (path[len] == '/' || path[len] == '\0' ||
-		folder[len - 1] == '/');
-}
-
 bool share_overlaps(const struct share *a, const struct share *b)
 {
-	return !a->gone && !b->gone && a->path && b->path && *a->path &&
-	       *b->path &&
-	       (lies_within(a->path, b->path) || lies_within(b->path, a->path));
+	return !a->gone && !b->gone &&
+	       (text_is_within(a->path, b->path) ||
+		text_is_within(b->path, a->path));
 }
 
 mode_t share_new_mode(uint32_t guest_mode, mode_t type, mode_t old)

@@ -7,6 +7,7 @@
 #include <linux/fuse.h>
 #include <string.h>
 
+#include "base/text.h"
 #include "files/ops.h"
 #include "files/server.h"
 #include "proto/cursor.h"
@@ -113,13 +114,9 @@ void spare_over(struct server *server, unsigned share, uint64_t id)
 
 static struct spare_name name_of(const struct op *op)
 {
-	struct spare_name name = { .folder = op->request->node,
-				   .sum = 0xcbf29ce484222325ULL,
-				   .share = op->share_index };
-
-	for (const char *at = op->request->name; *at; at++)
-		name.sum = (name.sum ^ (uint8_t)*at) * 0x100000001b3ULL;
-	return name;
+	return (struct spare_name){ .folder = op->request->node,
+				    .sum = text_hash(op->request->name),
+				    .share = op->share_index };
 }
 
 static struct spare_name *find_lost(struct op *op)

@@ -14,7 +14,6 @@
 
 /* As many names as a folder may get before it counts as any other. */
 #define FRESH_BYTES (64U * sizeof(uint32_t))
-#define NAME_LEN_MAX 255
 #define FRESH_BYTES_MAX (2048U * sizeof(uint32_t))
 
 struct ahead {
@@ -267,9 +266,8 @@ bool ahead_is_absent(struct ahead_table *table, unsigned share,
 	struct fuse_in_header head;
 	struct ahead *ahead;
 
-	/* A longer one is refused, not absent. */
 	if (!table->count || len <= sizeof(head) ||
-	    ((const char *)request)[len - 1] || strlen(name) > NAME_LEN_MAX)
+	    ((const char *)request)[len - 1] || strlen(name) > AHEAD_NAME_MAX)
 		return false;
 	memcpy(&head, request, sizeof(head));
 	ahead = *bucket_of(table, share, head.nodeid);
@@ -394,7 +392,7 @@ bool ahead_is_unused(struct ahead_table *table, unsigned share,
 	struct fuse_in_header head;
 	struct ahead *ahead;
 
-	if (!table->count || !name || strlen(name) > NAME_LEN_MAX)
+	if (!table->count || !name || strlen(name) > AHEAD_NAME_MAX)
 		return false;
 	memcpy(&head, request, sizeof(head));
 	ahead = *bucket_of(table, share, head.nodeid);

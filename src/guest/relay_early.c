@@ -133,21 +133,17 @@ void relay_early_remove(struct relay *relay, struct pending *pending)
 bool relay_early_attr(struct relay *relay, unsigned share,
 		      const struct fuse_in_header *in)
 {
-	struct {
-		struct fuse_out_header head;
-		struct fuse_attr_out attr;
-	} reply = { .head = { .len = sizeof(reply), .unique = in->unique } };
 	const struct known *known =
 		known_find(&relay->known, share, in->nodeid);
+	struct fuse_attr_out attr;
 	struct timespec now;
 
 	if (!known || !known->changing)
 		return false;
 	clock_gettime(CLOCK_REALTIME, &now);
-	if (!known_attr(known, &now, &reply.attr))
+	if (!known_attr(known, &now, &attr))
 		return false;
-	if (write(relay->shares[share].fd, &reply, sizeof(reply)) < 0)
-		log_limited(LOG_LEVEL_DEBUG, "answer: %s", strerror(errno));
+	relay_fuse_tell_attr(relay, share, in->unique, &attr);
 	return true;
 }
 

@@ -147,19 +147,28 @@ static bool answer_absent(struct relay *relay, unsigned share,
 	return true;
 }
 
-static bool answer_attr(struct relay *relay, unsigned share,
-			const struct fuse_in_header *in)
+void relay_fuse_tell_attr(struct relay *relay, unsigned share, uint64_t unique,
+			  const struct fuse_attr_out *attr)
 {
 	struct {
 		struct fuse_out_header head;
 		struct fuse_attr_out attr;
-	} reply = { .head = { .len = sizeof(reply), .unique = in->unique } };
+	} reply = { .head = { .len = sizeof(reply), .unique = unique },
+		    .attr = *attr };
 
-	if (!ahead_take_attr(&relay->ahead, share, in->nodeid, &reply.attr))
-		return false;
-	known_told(&relay->known, share, in->nodeid, &reply.attr.attr);
 	if (write(relay->shares[share].fd, &reply, sizeof(reply)) < 0)
 		log_limited(LOG_LEVEL_DEBUG, "answer: %s", strerror(errno));
+}
+
+static bool answer_attr(struct relay *relay, unsigned share,
+			const struct fuse_in_header *in)
+{
+	struct fuse_attr_out attr;
+
+	if (!ahead_take_attr(&relay->ahead, share, in->nodeid, &attr))
+		return false;
+	known_told(&relay->known, share, in->nodeid, &attr.attr);
+	relay_fuse_tell_attr(relay, share, in->unique, &attr);
 	return true;
 }
 

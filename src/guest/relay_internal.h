@@ -205,6 +205,9 @@ void relay_fuse_listen(struct relay *relay);
 /* An answer or a notification; false when it is neither. */
 bool relay_fuse_reply(struct relay *relay, unsigned share, const uint8_t *bytes,
 		      size_t len);
+/* The answer to GETATTR, from here. */
+void relay_fuse_tell_attr(struct relay *relay, unsigned share, uint64_t unique,
+			  const struct fuse_attr_out *attr);
 /* An answer to a request that may come. */
 void relay_fuse_ahead(struct relay *relay, unsigned share, const uint8_t *bytes,
 		      size_t len);

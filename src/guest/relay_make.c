@@ -21,13 +21,11 @@
 #include <string.h>
 #include <sys/stat.h>
 #include <time.h>
-#include <unistd.h>
 
 #include "base/log.h"
 #include "guest/relay_internal.h"
 #include "proto/cursor.h"
 
-#define NAME_LEN_MAX 255
 #define MAY_ADD (S_IWUSR | S_IXUSR)
 /* Less than where the host watches a folder. */
 #define MAKE_NAME_S 60
@@ -161,11 +159,8 @@ bool relay_make_file(struct relay *relay, unsigned share, uint8_t *bytes,
 bool relay_make_open(struct relay *relay, unsigned share,
 		     const struct fuse_in_header *in)
 {
-	struct {
-		struct fuse_out_header head;
-		struct fuse_attr_out attr;
-	} reply = { .head = { .len = sizeof(reply), .unique = in->unique } };
 	struct known *known = known_find(&relay->known, share, in->nodeid);
+	struct fuse_attr_out attr = { 0 };
 	uint32_t opener;
 
 	if (!known || !known->opener)
@@ -174,9 +169,8 @@ bool relay_make_open(struct relay *relay, unsigned share,
 	known->opener = 0;
 	if (in->pid != opener || !known->has_attr)
 		return false;
-	reply.attr.attr = known->attr;
-	if (write(relay->shares[share].fd, &reply, sizeof(reply)) < 0)
-		log_limited(LOG_LEVEL_DEBUG, "answer: %s", strerror(errno));
+	attr.attr = known->attr;
+	relay_fuse_tell_attr(relay, share, in->unique, &attr);
 	return true;
 }
 
@@ -189,13 +183,13 @@ static void look_again(struct relay *relay, const struct pending *pending)
 	struct {
 		struct fuse_out_header head;
 		struct fuse_notify_inval_entry_out out;
-		char name[NAME_LEN_MAX + 1];
+		char name[AHEAD_NAME_MAX + 1];
 	} notice = { .head = { .error = FUSE_NOTIFY_INVAL_ENTRY },
 		     .out = { .parent = pending->node,
 			      .namelen = (uint32_t)name_len } };
 	struct record record = { .type = RECORD_FUSE, .share = pending->share };
 
-	if (name_len > NAME_LEN_MAX)
+	if (name_len > AHEAD_NAME_MAX)
 		return;
 	memcpy(notice.name, pending->bytes + at, name_len);
 	notice.head.len = (uint32_t)(sizeof(notice.head) + sizeof(notice.out) +

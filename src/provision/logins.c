@@ -61,14 +61,6 @@ static char *path_of(size_t place)
 
 /* ---- helpers ---- */
 
-static bool is_beneath(const char *path, const char *folder)
-{
-	size_t len = strlen(folder);
-
-	return strncmp(path, folder, len) == 0 &&
-	       (path[len] == '/' || !path[len]);
-}
-
 /*
  * Along the user's PATH, as docker does, but not in folders that others may
  * write to, nor in the one we were started in: that may be a project which
@@ -79,7 +71,7 @@ static bool is_trusted(const char *folder, const char *here)
 	struct stat st;
 
 	return folder[0] == '/' && strcmp(folder, "/") != 0 &&
-	       !is_beneath(folder, here) && stat(folder, &st) == 0 &&
+	       !text_is_within(folder, here) && stat(folder, &st) == 0 &&
 	       S_ISDIR(st.st_mode) && !(st.st_mode & (S_IWGRP | S_IWOTH)) &&
 	       (st.st_uid == 0 || st.st_uid == geteuid());
 }

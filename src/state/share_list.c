@@ -9,6 +9,7 @@
 
 #include "base/error.h"
 #include "base/mem.h"
+#include "base/text.h"
 
 void share_list_add(struct share_list *list, const struct share_record *share)
 {
@@ -117,10 +118,5 @@ int share_list_decode(const json_t *array, struct share_list *list,
 
 bool share_path_within(const char *path, const char *folder)
 {
-	size_t len = strlen(folder);
-
-	if (len == 1) /* "/" */
-		return true;
-	return !strncmp(path, folder, len) &&
-	       (path[len] == '\0' || path[len] == '/');
+	return !strcmp(folder, "/") || text_is_within(path, folder);
 }

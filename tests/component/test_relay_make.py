@@ -14,6 +14,9 @@ import pytest
 
 from relay_fixtures import USER, writes_of
 
+sys.path.append(os.path.join(os.path.dirname(__file__), "..", "e2e"))
+from inotify import Inotify  # noqa: E402
+
 MANY = 300
 
 
@@ -55,6 +58,19 @@ def told(process):
     """What fsync said."""
     out, _ = process.communicate("\n", timeout=20)
     return int(out)
+
+
+def until(is_so, seconds=20):
+    deadline = time.monotonic() + seconds
+    while not is_so():
+        assert time.monotonic() < deadline
+        time.sleep(0.005)
+
+
+def waits_in(pid, function):
+    """Of the kernel."""
+    with open(f"/proc/{pid}/stack", encoding="ascii") as file:
+        return function in file.read()
 
 
 def read(path):
@@ -118,13 +134,9 @@ def test_what_the_host_adds_to_a_new_file_is_read(boot):
             os.fsync(file.fileno())
             with open(f"{machine.host}/d/{i}", "ab") as theirs:
                 theirs.write(b"of the host\n")
-            time.sleep(0.3 if i < 5 else 0.02)
+            until(lambda i=i: read(f"{folder}/{i}") == b"first\nof the host\n")
             file.seek(0)
-            if i < 5:
-                assert file.read() == b"first\nof the host\n"
-    time.sleep(0.5)
-    for i in range(30):
-        assert read(f"{folder}/{i}") == b"first\nof the host\n"
+            assert file.read() == b"first\nof the host\n"
 
 
 def test_who_reads_what_he_wrote_asks_once(boot):
@@ -223,7 +235,7 @@ def test_a_lock_of_the_hosts_stays_when_the_guest_gives_its_own_up(boot):
             file.write(b"of the host")
         remover = subprocess.Popen([sys.executable, "-c", f"import os; os.unlink('{folder}/lock')"],
                                    stderr=subprocess.PIPE, text=True)
-        time.sleep(0.5)
+        until(lambda: waits_in(remover.pid, "fuse"))
     assert "FileNotFoundError" in remover.communicate(timeout=20)[1]
     assert read(f"{machine.host}/d/lock") == b"of the host"
 
@@ -232,9 +244,12 @@ def test_where_the_host_has_been_the_server_is_asked(boot):
     machine = boot()
     assert machine.wait_ready() == ""
     folder = fresh_folder(machine)
+    watcher = Inotify(folder)
     with open(f"{machine.host}/d/theirs", "wb") as file:
         file.write(b"x")
-    time.sleep(0.5)  # the server hears of it, and says so
+    # Who is told of it finds no cache that says otherwise.
+    watcher.wait(("CREATE", "theirs"), seconds=20)
+    watcher.close()
     with nobody_serves(machine):
         process = make(f"{folder}/f", "content")
         assert not select.select([process.stdout], [], [], 0.5)[0]
@@ -314,9 +329,8 @@ def test_a_folder_that_fills_up_tells_its_times(boot):
     for i in range(50):
         os.close(os.open(f"{folder}/{i}", os.O_WRONLY | os.O_CREAT))
         os.stat(folder)
-    time.sleep(0.1)
-    inside, outside = os.stat(folder), os.stat(f"{machine.host}/d")
-    assert inside.st_mtime_ns == outside.st_mtime_ns and inside.st_ino == outside.st_ino
+    until(lambda: os.stat(folder).st_mtime_ns == os.stat(f"{machine.host}/d").st_mtime_ns)
+    assert os.stat(folder).st_ino == os.stat(f"{machine.host}/d").st_ino
 
 
 def test_a_folder_that_nobody_may_write_to_any_more(boot):

@@ -32,6 +32,8 @@ static void starts_and_ends_compare_whole_parts(void)
 {
 	CHECK(text_starts("prefix", "pre") && text_starts("a", ""));
 	CHECK(!text_starts("pr", "pre"));
+	CHECK(text_is_within("/a/b", "/a") && text_is_within("/a", "/a"));
+	CHECK(!text_is_within("/ab", "/a") && !text_is_within("/", "/a"));
 	CHECK(text_ends("a.img", ".img") && text_ends("a", ""));
 	CHECK(!text_ends("img", ".img"));
 }
