@@ -28,8 +28,9 @@
 
 #include "supervisor/ramshim_spin.h"
 
-#define CONDITIONS 64 /* two of the same place wake each other: no harm */
-#define LOOKS 20      /* between two looks at the clock */
+/* Two of the same place wake each other: harmless, but in vain. */
+#define CONDITIONS 4096
+#define LOOKS 20 /* between two looks at the clock */
 
 typedef int wait_fn(pthread_cond_t *condition, pthread_mutex_t *mutex);
 typedef int wake_fn(pthread_cond_t *condition);
@@ -38,6 +39,7 @@ static wait_fn *next_wait;
 static wake_fn *next_signal, *next_broadcast;
 static atomic_uint calls[CONDITIONS];
 static __thread struct halt_watch watch;
+static __thread const pthread_cond_t *looked; /* in vain, the last time */
 
 /* The plain name may stand for one of a libc of long ago. */
 static void *find(const char *name)
@@ -120,23 +122,28 @@ static atomic_uint *call_of(const pthread_cond_t *condition)
 	return &calls[(uintptr_t)condition / sizeof(*condition) % CONDITIONS];
 }
 
+/*
+ * Who looked in vain goes back to its caller, and sleeps when it is called once
+ * more: what it waits for may have come true while it looked, with the call
+ * still to follow, and who calls need not hold the mutex.
+ */
 int pthread_cond_wait(pthread_cond_t *condition, pthread_mutex_t *mutex)
 {
 	atomic_uint *call = call_of(condition);
-	bool disturbed = false, woken;
+	bool disturbed = false, woken, again = looked == condition;
 	unsigned seen;
 
-	if (!ramshim_is_cpu || !halt_may_look(&watch))
+	looked = NULL;
+	if (!ramshim_is_cpu || again || !halt_may_look(&watch))
 		return next_wait(condition, mutex);
 	seen = atomic_load(call);
 	pthread_mutex_unlock(mutex);
 	woken = look(call, seen, &disturbed);
 	pthread_mutex_lock(mutex);
 	halt_looked(&watch, woken, disturbed);
-	/* From here on the mutex keeps others from calling. */
-	if (woken || atomic_load(call) != seen)
-		return 0;
-	return next_wait(condition, mutex);
+	if (!woken)
+		looked = condition;
+	return 0;
 }
 
 int pthread_cond_signal(pthread_cond_t *condition)

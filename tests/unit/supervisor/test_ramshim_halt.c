@@ -62,7 +62,20 @@ struct turns {
 	int turn, left;
 	long sleep_ns; /* before each turn of the second */
 	bool are_cpus;
+	bool call_late; /* without the mutex */
 };
+
+static void call(struct turns *turns, int whom)
+{
+	if (turns->call_late)
+		pthread_mutex_unlock(&turns->mutex);
+	if (whom)
+		pthread_cond_broadcast(&turns->changed[whom]);
+	else
+		pthread_cond_signal(&turns->changed[whom]);
+	if (turns->call_late)
+		pthread_mutex_lock(&turns->mutex);
+}
 
 static void take_turns(struct turns *turns, int own)
 {
@@ -83,10 +96,7 @@ static void take_turns(struct turns *turns, int own)
 		}
 		turns->left--;
 		turns->turn = !own;
-		if (own)
-			pthread_cond_signal(&turns->changed[!own]);
-		else
-			pthread_cond_broadcast(&turns->changed[!own]);
+		call(turns, !own);
 	}
 	pthread_mutex_unlock(&turns->mutex);
 }
@@ -97,14 +107,15 @@ static void *second(void *ctx)
 	return NULL;
 }
 
-static int play(int left, long sleep_ns, bool are_cpus)
+static int play(int left, long sleep_ns, bool are_cpus, bool call_late)
 {
 	struct turns turns = { .mutex = PTHREAD_MUTEX_INITIALIZER,
 			       .changed = { PTHREAD_COND_INITIALIZER,
 					    PTHREAD_COND_INITIALIZER },
 			       .left = left,
 			       .sleep_ns = sleep_ns,
-			       .are_cpus = are_cpus };
+			       .are_cpus = are_cpus,
+			       .call_late = call_late };
 	pthread_t thread;
 
 	CHECK(pthread_create(&thread, NULL, second, &turns) == 0);
@@ -116,16 +127,42 @@ static int play(int left, long sleep_ns, bool are_cpus)
 /* One that is lost would be waited for until the test is ended. */
 static void no_call_is_lost(void)
 {
-	CHECK(play(20000, 0, true) == 0);
-	/* While it looks, about when it goes to sleep, and long after. */
-	CHECK(play(400, HALT_LOOK_NS / 4, true) == 0);
-	CHECK(play(400, HALT_LOOK_NS, true) == 0);
-	CHECK(play(100, 5L * HALT_LOOK_NS, true) == 0);
+	for (int late = 0; late < 2; late++) {
+		CHECK(play(20000, 0, true, late) == 0);
+		/* While it looks, about when it sleeps, and long after. */
+		CHECK(play(400, HALT_LOOK_NS / 4, true, late) == 0);
+		CHECK(play(400, HALT_LOOK_NS, true, late) == 0);
+		CHECK(play(100, 5L * HALT_LOOK_NS, true, late) == 0);
+	}
+}
+
+/* Nobody calls: what has come true meanwhile, only its caller can tell. */
+static void *look_in_vain(void *ctx)
+{
+	struct turns *turns = ctx;
+
+	ramshim_is_cpu = true;
+	pthread_mutex_lock(&turns->mutex);
+	turns->left = pthread_cond_wait(&turns->changed[0], &turns->mutex);
+	pthread_mutex_unlock(&turns->mutex);
+	return NULL;
+}
+
+static void one_that_looked_in_vain_asks_before_it_sleeps(void)
+{
+	struct turns turns = { .mutex = PTHREAD_MUTEX_INITIALIZER,
+			       .changed = { PTHREAD_COND_INITIALIZER },
+			       .left = 1 };
+	pthread_t thread;
+
+	CHECK(pthread_create(&thread, NULL, look_in_vain, &turns) == 0);
+	pthread_join(thread, NULL);
+	CHECK(turns.left == 0);
 }
 
 static void who_is_no_cpu_waits_as_ever(void)
 {
-	CHECK(play(200, HALT_LOOK_NS, false) == 0);
+	CHECK(play(200, HALT_LOOK_NS, false, false) == 0);
 }
 
 int main(void)
@@ -134,6 +171,7 @@ int main(void)
 	RUN(one_that_waits_in_vain_looks_less_and_less);
 	RUN(one_that_others_keep_from_running_gives_way);
 	RUN(no_call_is_lost);
+	RUN(one_that_looked_in_vain_asks_before_it_sleeps);
 	RUN(who_is_no_cpu_waits_as_ever);
 	return DONE();
 }
