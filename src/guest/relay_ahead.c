@@ -240,12 +240,28 @@ static bool has_name(const struct ahead *ahead, const char *name)
 	return false;
 }
 
+/*
+ * A folder of the host may take `a` for `A`, and other signs for others still:
+ * the first are the same here, of the others only the server can tell.
+ */
+static bool is_plain(const char *name)
+{
+	while (*name && !((uint8_t)*name & 0x80))
+		name++;
+	return !*name;
+}
+
 static uint32_t hash_of(const char *name)
 {
 	uint32_t hash = 2166136261U;
 
-	for (; *name; name++)
-		hash = (hash ^ (uint8_t)*name) * 16777619U;
+	for (; *name; name++) {
+		uint8_t c = (uint8_t)*name;
+
+		if (c >= 'A' && c <= 'Z')
+			c |= 0x20;
+		hash = (hash ^ c) * 16777619U;
+	}
 	return hash;
 }
 
@@ -275,7 +291,7 @@ bool ahead_is_absent(struct ahead_table *table, unsigned share,
 		if (ahead->node != head.nodeid || ahead->share != share)
 			continue;
 		*seconds = ahead->offset;
-		if (ahead->opcode == FUSE_MKDIR &&
+		if (ahead->opcode == FUSE_MKDIR && is_plain(name) &&
 		    !has_hash(ahead, hash_of(name)))
 			return true;
 		if (ahead->opcode == FUSE_LOOKUP && has_name(ahead, name))
@@ -392,7 +408,8 @@ bool ahead_is_unused(struct ahead_table *table, unsigned share,
 	struct fuse_in_header head;
 	struct ahead *ahead;
 
-	if (!table->count || !name || strlen(name) > AHEAD_NAME_MAX)
+	if (!table->count || !name || strlen(name) > AHEAD_NAME_MAX ||
+	    !is_plain(name))
 		return false;
 	memcpy(&head, request, sizeof(head));
 	ahead = *bucket_of(table, share, head.nodeid);
@@ -416,7 +433,7 @@ static bool stays_fresh(struct ahead_table *table, struct ahead *fresh,
 	if (opcode == FUSE_SETATTR || opcode == FUSE_UNLINK ||
 	    opcode == FUSE_RMDIR)
 		return true;
-	if (!name || fresh->len == FRESH_BYTES_MAX)
+	if (!name || !is_plain(name) || fresh->len == FRESH_BYTES_MAX)
 		return false;
 	if (fresh->len == fresh->room) {
 		table->bytes += fresh->room;

@@ -255,6 +255,36 @@ static void a_new_folder_has_what_was_put_into_it(void)
 	CHECK(table.count == 0 && table.bytes == 0);
 }
 
+static bool is_unused(uint64_t node, const char *name)
+{
+	struct fuse_in_header head = { .opcode = FUSE_CREATE, .nodeid = node };
+	size_t at = sizeof(head) + sizeof(struct fuse_create_in);
+	uint64_t seconds;
+
+	memset(bytes, 0, sizeof(bytes));
+	memcpy(bytes, &head, sizeof(head));
+	memcpy(bytes + at, name, strlen(name) + 1);
+	return ahead_is_unused(&table, 1, bytes, at + strlen(name) + 1,
+			       &seconds);
+}
+
+/* The host may take one name for the other. */
+static void names_that_may_be_the_same_are_asked_for(void)
+{
+	ahead_init(&table);
+	CHECK(add(FUSE_MKDIR, 7, 600, "", 0));
+	CHECK(is_unused(7, "readme") && is_absent(7, "readme"));
+	create(7, "README");
+	CHECK(!is_unused(7, "readme") && !is_absent(7, "Readme"));
+	CHECK(is_unused(7, "read_me") && is_unused(7, "[") &&
+	      is_unused(7, "{"));
+	/* K is a sign of its own, the one of kelvin. */
+	CHECK(!is_unused(7, "\xe2\x84\xaa") && !is_absent(7, "\xe2\x84\xaa"));
+	create(7, "\xe2\x84\xaa");
+	CHECK(!is_unused(7, "k") && !is_absent(7, "k") && !is_absent(7, "x"));
+	CHECK(table.count == 0 && table.bytes == 0);
+}
+
 static void a_ticket_has_one_path_or_two(void)
 {
 	static struct ticket_record ticket;
@@ -288,6 +318,7 @@ int main(void)
 	RUN(what_is_kept_is_bounded);
 	RUN(attributes_are_told_once_and_not_after_a_change);
 	RUN(a_new_folder_has_what_was_put_into_it);
+	RUN(names_that_may_be_the_same_are_asked_for);
 	RUN(a_ticket_has_one_path_or_two);
 	return DONE();
 }
