@@ -20,11 +20,11 @@
 
 void held_init_share(struct server *server, struct share *share)
 {
+	share->folds_case = guard_root_folds_case(share->root_fd);
 	share->guarded = server->guard.count && server->state_fd >= 0 &&
 			 !share->read_only && !share->gone;
 	if (!share->guarded)
 		return;
-	share->folds_case = guard_root_folds_case(share->root_fd);
 	share->guard_root = xcalloc(1, sizeof(*share->guard_root));
 	guard_root_enter(&server->guard, share->root_fd, share->path,
 			 share->guard_root);

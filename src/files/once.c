@@ -52,13 +52,13 @@ static uint64_t ino_at(struct op *op)
 	return st.stx_ino;
 }
 
-static int say_again(struct op *op, struct reply_note *note)
+/* The note stays: this process may be killed before it is heard, too. */
+static int say_again(struct op *op, const struct reply_note *note)
 {
 	int result = note->result;
 
 	if (result == 0 && reply_add(op->reply, note->body, note->len) < 0)
 		result = -EIO;
-	note->state = REPLY_NONE;
 	return result;
 }
 
@@ -163,7 +163,10 @@ int once_serve(struct op *op, op_fn *serve)
 		undo_cancel(op->server);
 		result = settle(op, note, result);
 	}
-	if (result <= 0)
+	/* Nothing was done, and it is tried again. */
+	if (result == -ESTALE)
+		reply_log_drop(note);
+	else if (result <= 0)
 		reply_log_done(note, result, op->reply->bytes + start,
 			       result < 0 ? 0 : op->reply->len - start);
 	return result;

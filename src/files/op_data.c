@@ -137,6 +137,8 @@ int op_write(struct op *op)
 	if (failed)
 		return failed;
 	room_wrote(op->server, op->share_index, done);
+	if (done < request->data_len)
+		room_failed(op->server, op->share_index);
 	out.size = (uint32_t)done;
 	reply_add(op->reply, &out, sizeof(out));
 	return 0;

@@ -267,5 +267,8 @@ int op_readdirplus(struct op *op)
 
 	if (!failed && !op->request->in.read.offset)
 		walk_listed(op);
+	/* What is sent ahead the guest has not seen yet. */
+	if (!failed && !op->server->walk.sending)
+		spare_listed(op->server, op->share_index, op->request->node);
 	return failed;
 }

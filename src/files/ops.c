@@ -127,9 +127,23 @@ static int serve(struct op *op, const struct row *row)
 		undo_cancel(server);
 	if (result == -EEXIST && op->request->promised)
 		spare_lost(op);
-	if (result >= 0 && (row->flags & OP_NAMES))
+	if ((result == -ENOSPC || result == -EDQUOT) &&
+	    (row->flags & OP_CHANGES))
+		room_failed(server, op->share_index);
+	if (result >= 0 && (row->flags & OP_NAMES)) {
 		ahead_changed(op);
+		spare_named(op);
+	}
 	return result;
+}
+
+/*
+ * A folder that the host has moved is not where we know it until the event was
+ * read. Who changes something in it may have been told that it is done.
+ */
+static bool may_find_it(const struct row *row, int result)
+{
+	return result == -ESTALE && (row->flags & OP_CHANGES);
 }
 
 /* Of an answer that may be large; 0: it hardly is. */
@@ -140,6 +154,15 @@ static size_t most_of(const struct fuse_request *request)
 	if (request->opcode != FUSE_READ || size > FUSE_WRITE_MAX)
 		return 0;
 	return RECORD_HEADER_BYTES + sizeof(struct fuse_out_header) + size;
+}
+
+static void begin_reply(struct op *op)
+{
+	size_t left;
+	void *room =
+		port_room_for(&op->server->port, most_of(op->request), &left);
+
+	reply_begin(op->reply, room, left);
 }
 
 /* refused: why it was not understood, an errno; 0: it was. */
@@ -153,8 +176,6 @@ static int answer(struct server *server, unsigned share,
 			 .share_index = share,
 			 .request = request,
 			 .reply = &reply };
-	size_t left;
-	void *room;
 	int result = -refused;
 
 	if (refused == EBADMSG)
@@ -164,17 +185,21 @@ static int answer(struct server *server, unsigned share,
 	    (request->node != server->ahead.changed ||
 	     share != server->ahead.changed_share))
 		ahead_send_late(server);
-	room = port_room_for(&server->port, most_of(request), &left);
-	reply_begin(&reply, room, left);
+	begin_reply(&op);
 	if (!refused)
 		result = serve(&op, row);
-	else
+	if (may_find_it(row, result)) {
+		watch_hear(server);
+		begin_reply(&op);
+		result = serve(&op, row);
+	}
+	if (refused)
 		log_limited(LOG_LEVEL_WARN, "opcode %u: refused: errno %d",
 			    request->opcode, refused);
 	if (row->flags & OP_NO_REPLY || result == OP_LATER)
 		return 0;
-	left = reply_end(&reply, share, request->unique, -result);
-	port_commit(&server->port, left);
+	port_commit(&server->port,
+		    reply_end(&reply, share, request->unique, -result));
 	held_tell(server);
 	lower_tell(server);
 	room_send(server);

@@ -104,6 +104,11 @@ void reply_log_done(struct reply_note *note, int result, const void *body,
 	set_state(note, REPLY_DONE);
 }
 
+void reply_log_drop(struct reply_note *note)
+{
+	set_state(note, REPLY_NONE);
+}
+
 void reply_log_forget(struct reply_log *log, unsigned share)
 {
 	for (unsigned i = 0; i < REPLY_LOG_NOTES; i++) {

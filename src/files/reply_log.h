@@ -77,5 +77,7 @@ struct reply_note *reply_log_begin(struct reply_log *log,
 /* An answer that is too long is not kept: the request is begun for ever. */
 void reply_log_done(struct reply_note *note, int result, const void *body,
 		    size_t len);
+/* As if it had never been seen. */
+void reply_log_drop(struct reply_note *note);
 /* Its numbers begin anew. */
 void reply_log_forget(struct reply_log *log, unsigned share);

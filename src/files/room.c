@@ -36,7 +36,8 @@ static uint64_t left_of(struct server *server, unsigned share)
 static void look(struct server *server, unsigned share)
 {
 	struct room *room = &server->room;
-	bool there = left_of(server, share) >= ROOM_LEAST;
+	bool there = loop_now_ms() >= room->doubt_until[share] &&
+		     left_of(server, share) >= ROOM_LEAST;
 
 	room->written[share] = 0;
 	if (there == room->there[share])
@@ -58,6 +59,13 @@ void room_wrote(struct server *server, unsigned share, uint64_t bytes)
 
 	room->written[share] += bytes;
 	if (room->on && room->written[share] >= ROOM_CHECK_BYTES)
+		look(server, share);
+}
+
+void room_failed(struct server *server, unsigned share)
+{
+	server->room.doubt_until[share] = loop_now_ms() + ROOM_DOUBT_MS;
+	if (server->room.on)
 		look(server, share);
 }
 

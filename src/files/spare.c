@@ -122,8 +122,11 @@ static struct spare_name name_of(const struct op *op)
 static struct spare_name *find_lost(struct op *op)
 {
 	struct spares *spares = &op->server->spares;
-	struct spare_name name = name_of(op);
+	struct spare_name name;
 
+	if (!spares->lost_count)
+		return NULL;
+	name = name_of(op);
 	for (unsigned i = 0; i < spares->lost_count; i++) {
 		if (spares->lost[i].folder == name.folder &&
 		    spares->lost[i].share == name.share &&
@@ -153,13 +156,9 @@ void spare_lost(struct op *op)
 
 bool spare_may_name(struct op *op)
 {
-	struct spare_name *name;
-
 	switch (op->request->opcode) {
 	case FUSE_LOOKUP:
-		name = find_lost(op);
-		if (name)
-			forget_lost(&op->server->spares, name);
+		spare_named(op);
 		return true;
 	case FUSE_UNLINK:
 	case FUSE_RENAME:
@@ -167,5 +166,25 @@ bool spare_may_name(struct op *op)
 		return !find_lost(op);
 	default:
 		return true;
+	}
+}
+
+void spare_named(struct op *op)
+{
+	struct spare_name *name = find_lost(op);
+
+	if (name)
+		forget_lost(&op->server->spares, name);
+}
+
+void spare_listed(struct server *server, unsigned share, uint64_t folder)
+{
+	struct spares *spares = &server->spares;
+
+	for (unsigned i = spares->lost_count; i-- > 0;) {
+		struct spare_name *name = &spares->lost[i];
+
+		if (name->folder == folder && name->share == share)
+			forget_lost(spares, name);
 	}
 }

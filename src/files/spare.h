@@ -63,3 +63,7 @@ void spare_over(struct server *server, unsigned share, uint64_t id);
  */
 void spare_lost(struct op *op);
 bool spare_may_name(struct op *op);
+/* The guest has made something of that name. */
+void spare_named(struct op *op);
+/* The guest was given a list of what is in the folder. */
+void spare_listed(struct server *server, unsigned share, uint64_t folder);

@@ -241,9 +241,11 @@ int walk_used(struct server *server, unsigned share, const void *payload,
 	if (!walk->on || record_nodes_decode(payload, len, &count) < 0)
 		return -1;
 	for (size_t i = 0; i < count; i++) {
-		struct ahead_folder *folder = ahead_folder(
-			&server->ahead, share, record_node_at(payload, i));
+		uint64_t id = record_node_at(payload, i);
+		struct ahead_folder *folder =
+			ahead_folder(&server->ahead, share, id);
 
+		spare_listed(server, share, id);
 		if (folder) {
 			folder->held = false;
 			folder->seen = walk->round;

@@ -311,6 +311,21 @@ static void tell_changed(struct server *server, struct node *folder,
 	announce_event(server, folder, event, type);
 }
 
+/*
+ * What lies in it is found by way of its name. Below an overlay a name stays
+ * its node (lower.h), and nothing is changed.
+ */
+static void follow_folder(struct server *server, struct node *folder,
+			  const char *name, const struct statx *st)
+{
+	const struct share *share = &server->shares[folder->key.share];
+	struct node_key key = share_key(folder->key.share, st);
+	struct node *node = node_table_find(server->nodes, &key);
+
+	if (node && !(share->flags & RECORD_SHARE_OVERLAY))
+		node_table_place(server->nodes, node, folder, name);
+}
+
 static void tell_name(struct server *server, struct node *folder,
 		      const struct inotify_event *event)
 {
@@ -325,6 +340,8 @@ static void tell_name(struct server *server, struct node *folder,
 		return;
 	if (event->mask & (IN_CREATE | IN_MOVED_TO))
 		type = type_at(server, folder, event->name, &st);
+	if (type == S_IFDIR && (event->mask & IN_MOVED_TO))
+		follow_folder(server, folder, event->name, &st);
 	if (type && (node = lower_follow(server, folder, event->name, &st)))
 		tell_inode(server, node, true);
 	if (!announce_event(server, folder, event, type))
@@ -461,16 +478,21 @@ void watch_resume(struct server *server)
 	loop_wait_for(&watch->source, room && !paused ? EPOLLIN : 0);
 }
 
+void watch_hear(struct server *server)
+{
+	if (drain(server))
+		server->watch.own_count = 0;
+	announce_settle(server);
+	announce_send(server);
+}
+
 /* A host that changes one file a thousand times is told of a few times. */
 static void on_event(struct source *source, uint32_t events)
 {
 	struct server *server =
 		CONTAINER_OF(source, struct server, watch.source);
 
-	if (drain(server))
-		server->watch.own_count = 0;
-	announce_settle(server);
-	announce_send(server);
+	watch_hear(server);
 	timer_start(server->loop, &server->watch.pause, PAUSE_MS);
 	watch_resume(server);
 	port_kick(&server->port);

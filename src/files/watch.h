@@ -47,6 +47,8 @@ struct watch {
 int watch_init(struct server *server, struct error *err);
 int watch_start(struct server *server, struct error *err);
 void watch_release(struct server *server);
+/* Reads what has happened, now; between answers. */
+void watch_hear(struct server *server);
 /* There is room for notifications again. */
 void watch_resume(struct server *server);
 

@@ -117,6 +117,12 @@ class Killed:
         files.unique = 100000
         return files, answers
 
+    def again_in_vain(self):
+        """A successor that is killed as well before anybody hears of it."""
+        self.files, answers = self.again()
+        self.kill()
+        return answers
+
 
 @pytest.fixture
 def killed(place):
@@ -125,13 +131,16 @@ def killed(place):
     os.close(one.memory)
 
 
+@pytest.mark.parametrize("successors", [1, 2, 3])
 @pytest.mark.parametrize("begun", [False, True], ids=["answered", "begun"])
-def test_what_was_done_is_not_done_again(killed, begun):
+def test_what_was_done_is_not_done_again(killed, begun, successors):
     wanted = cases(killed.node)
     assert not any(killed.do([(opcode, ROOT, body) for opcode, body, _ in wanted]))
     after = tree(killed.place)
     if begun:
         killed.only_begun()
+    for _ in range(successors - 1):
+        assert not any(error for error, _ in killed.again_in_vain())
     files, answers = killed.again()
     assert [error for error, _ in answers] == [0] * len(wanted)
     assert tree(killed.place) == after

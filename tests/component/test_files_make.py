@@ -12,7 +12,7 @@ import time
 
 import pytest
 
-from fuse_client import (AHEAD, ATTR, FATTR_MODE, FUSE, INVAL_INODE, IN_HEADER, MAKE,
+from fuse_client import (AHEAD, ATTR, FATTR_MODE, FUSE, INVAL_INODE, IN_HEADER, KEEPS_LISTINGS, MAKE,
                          MAKES_FILES, OPS, READS_ROOM, ROOM, ROOT, SPARE, Attr, name_of, share)
 from test_files_guard import Guarded
 from test_files_hostile import BAD_NAMES
@@ -614,6 +614,92 @@ def test_many_names_that_the_host_had_first(place, maker):
         assert maker.make(f"{n}", spares[n], maker.folder)[0] == errno.EEXIST
         assert maker.call("UNLINK", maker.folder, name_of(f"{n}"))[0] == errno.ENOENT
     assert len(os.listdir(place.host("folder"))) == 4 * SPARES
+
+
+def test_a_list_of_what_is_there_is_a_look(place, maker):
+    place.put("folder/lock", "host")
+    assert maker.make("lock", maker.spares()[0], maker.folder)[0] == errno.EEXIST
+    assert "lock" in maker.readdir(maker.folder, plus=True)
+    maker.ok("UNLINK", maker.folder, b"lock\0")
+    assert os.listdir(place.host("folder")) == []
+
+
+def test_a_list_that_was_sent_ahead_is_one_when_it_is_used(place):
+    files = place.serve(features=MAKES | KEEPS_LISTINGS)
+    folder = files.mkdir("folder").node
+    place.put("folder/lock", "host")
+    assert files.make("lock", files.spares()[0], folder)[0] == errno.EEXIST
+    assert files.call("UNLINK", folder, b"lock\0")[0] == errno.ENOENT
+    files.send_record(AHEAD, struct.pack("<Q", folder))
+    files.ok("UNLINK", folder, b"lock\0")
+    assert os.listdir(place.host("folder")) == []
+    place.check()
+
+
+def test_what_the_guest_makes_later_is_its_own(place, maker):
+    place.put("folder/lock", "host")
+    assert maker.make("lock", maker.spares()[0], maker.folder)[0] == errno.EEXIST
+    os.unlink(place.host("folder/lock"))
+    maker.create("lock", maker.folder)
+    maker.ok("UNLINK", maker.folder, b"lock\0")
+    assert os.listdir(place.host("folder")) == []
+
+
+# A folder that the host moves meanwhile
+
+@pytest.mark.parametrize("moved", ["outer/inner", "outer"])
+@pytest.mark.parametrize("guard", [False, True], ids=["plain", "guarded"])
+def test_files_are_made_where_their_folder_is_now(place, guard, moved):
+    """Their programs were told that they are there."""
+    guarded = Guarded(place, features=MAKES) if guard else None
+    files = guarded.files if guard else place.serve(features=MAKES)
+    try:
+        inner = files.mkdir("inner", files.mkdir("outer").node).node
+        spares = files.spares()
+        assert files.make("before", spares[0], inner)[0] == 0
+        files.ok("STATFS", ROOT)
+        os.rename(place.host(moved), place.host("moved"))
+        files.write(spares[0], b"before")
+        for n in range(1, 10):
+            error, entry = files.make(f"f{n}", spares[n], inner)
+            assert (error, entry.node) == (0, spares[n])
+            files.write(spares[n], b"%d" % n)
+        now = "moved/inner" if moved == "outer" else "moved"
+        assert place.get(f"{now}/before") == b"before"
+        assert [place.get(f"{now}/f{n}") for n in range(1, 10)] == [b"%d" % n for n in range(1, 10)]
+        # What becomes of it is decided by where it is.
+        if guard:
+            os.rename(place.host(now), place.host(".git"))
+            assert files.make("config", spares[10], inner)[0] == 0
+            assert not guarded.on_host(".git/config")
+    finally:
+        if guard:
+            os.close(guarded.fd)
+    assert all(served.close() == 0 for served in place.running)
+
+
+# Something does not fit, and nothing had shown it
+
+def test_what_did_not_fit_is_no_room_for_a_while(place):
+    files = place.serve(features=MAKES, quota_bytes=1 << 40)
+    node = files.create("file").node
+
+    def rooms():
+        return [struct.unpack("<I", payload)[0] for kind, _, payload in files.raw if kind == ROOM]
+    assert rooms() == [1]
+    assert files.call("FALLOCATE", node,
+                      struct.pack("<QQQII", 0, 0, 2 << 40, 0, 0))[0] == errno.EDQUOT
+    files.ok("STATFS", ROOT)
+    assert rooms() == [1, 0]
+    files.mkdir("folder")
+    assert not files.spares()
+
+    def comes_back():
+        files.write(node, b"x")
+        return rooms() == [1, 0, 1]
+    if place.uid == 0:  # once, as it takes seconds
+        wait(comes_back)
+    place.check()
 
 
 @pytest.mark.parametrize("inner", ["", "inner"])

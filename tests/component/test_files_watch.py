@@ -250,6 +250,7 @@ def test_below_an_overlay_a_name_stays_its_node(place):
     assert files.lookup("file").node == file and files.read(file) == b"once more"
 
     os.rename(place.host("folder"), place.host("away"))
+    files.wait_notice(entry(ROOT, b"away"))
     place.folder("folder")
     place.put("folder/below", "another")
     assert files.walk("folder") == folder and files.lookup("below", folder).node == below

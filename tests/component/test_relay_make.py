@@ -235,7 +235,8 @@ def test_a_lock_of_the_hosts_stays_when_the_guest_gives_its_own_up(boot):
             file.write(b"of the host")
         remover = subprocess.Popen([sys.executable, "-c", f"import os; os.unlink('{folder}/lock')"],
                                    stderr=subprocess.PIPE, text=True)
-        until(lambda: waits_in(remover.pid, "fuse"))
+        # Not before: a name that it looks up again is the host's, by all that it knows.
+        until(lambda: waits_in(remover.pid, "fuse_unlink"))
     assert "FileNotFoundError" in remover.communicate(timeout=20)[1]
     assert read(f"{machine.host}/d/lock") == b"of the host"
 
