@@ -41,6 +41,23 @@ static int give_entry(struct op *op, const struct ticket *ticket)
 	return failed;
 }
 
+/*
+ * The name is a folder again, and one that the guest knows: perhaps it has made
+ * it itself. Its kernel would hold that one for removed, and a removed folder
+ * takes nothing in.
+ */
+static bool is_folder_again(struct op *op)
+{
+	const struct node *node;
+	struct statx st;
+
+	if (entry_stat(op, op->node, op->request->name, &st) != 0 ||
+	    !S_ISDIR(st.stx_mode))
+		return false;
+	node = entry_known(op, &st);
+	return node && node->lookups;
+}
+
 /* The guest's kernel moves what it knows; so do we. */
 static int follow_rename(struct op *op, uint64_t new_folder)
 {
@@ -87,7 +104,7 @@ int op_ticket_change(struct op *op)
 	case TICKET_CREATE:
 		return give_entry(op, ticket);
 	case TICKET_REMOVE:
-		return 0;
+		return is_folder_again(op) ? -EBUSY : 0;
 	case TICKET_RENAME:
 		return follow_rename(op, request.folder2);
 	default:
@@ -139,6 +156,8 @@ static int look_up_removed(struct op *op, const struct ticket *ticket)
 		folder = node_table_by_id(op->server->nodes, op->share_index,
 					  ticket->to.folder);
 		name = ticket->to.name;
+	} else if (ticket->type == S_IFDIR && !is_folder_again(op)) {
+		folder = NULL;
 	}
 	if (!folder || give_for_now(op, folder, name) != 0)
 		give_ghost(op, ticket->type);

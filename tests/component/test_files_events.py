@@ -268,3 +268,49 @@ def test_over_an_overlay_files_that_change_raise_an_event_and_are_not_copied(ove
     assert os.listdir(over.upper) == ["mine"]
     for each in (watcher, deep, alone):
         each.close()
+
+
+def test_a_folder_that_the_host_makes_again_was_removed(mount, events):
+    os.mkdir(f"{mount.host}/folder")
+    events.wait(("CREATE", "folder"))
+    for _ in range(20):
+        os.rmdir(f"{mount.host}/folder")
+        os.mkdir(f"{mount.host}/folder")
+        os.chown(f"{mount.host}/folder", USER, USER)
+        events.wait(("DELETE", "folder"), ("ATTRIB", "folder"))
+        put(f"{mount.inside}/folder/file", "x")
+        os.unlink(f"{mount.inside}/folder/file")
+        settle(f"{mount.host}/folder")
+
+
+def make_again(path):
+    """Until the kernel knows that the host has removed the old one."""
+    end = time.monotonic() + 10
+    while time.monotonic() < end:
+        try:
+            return os.mkdir(path)
+        except FileExistsError:
+            pass
+    raise AssertionError(path)
+
+
+def test_a_folder_that_the_guest_makes_again_is_no_removed_one(mount):
+    """The ticket of the removal comes when the next folder of that name is there."""
+    folder = f"{mount.inside}/folder"
+    os.mkdir(folder)
+    for turn in range(100):
+        os.rmdir(f"{mount.host}/folder")
+        make_again(folder)
+        for name in "abc":
+            put(f"{folder}/{name}", f"{turn}")
+            time.sleep(0.001)
+        assert sorted(os.listdir(f"{mount.host}/folder")) == ["a", "b", "c"]
+        for name in "abc":
+            os.unlink(f"{folder}/{name}")
+        settle(f"{mount.host}/folder")
+
+
+def settle(folder):
+    end = time.monotonic() + 10
+    while os.listdir(folder) and time.monotonic() < end:
+        time.sleep(0.001)
