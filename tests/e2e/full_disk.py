@@ -103,6 +103,15 @@ def free_bytes(place):
     return room.f_bavail * room.f_bsize
 
 
+def signalled(pid, number):
+    """A helper of the save may have done its part and ended meanwhile."""
+    try:
+        os.kill(pid, number)
+    except ProcessLookupError:
+        return False
+    return True
+
+
 def save_while_it_fills(bawn, name, place):
     """There is room when it is asked for, and none when a part is written."""
     fill(place, ROOM)
@@ -110,11 +119,10 @@ def save_while_it_fills(bawn, name, place):
     wait(lambda: free_bytes(place) < ROOM - (4 << 20) or job.poll() is not None, 240,
          "it writes there")
     writers = [job.pid, *(pid for pid in children_of(job.pid) if command_of(pid) == "bawn-image")]
-    for pid in writers:
-        os.kill(pid, signal.SIGSTOP)
+    writers = [pid for pid in writers if signalled(pid, signal.SIGSTOP)]
     fill(place, 1 << 20, "last")
     for pid in writers:
-        os.kill(pid, signal.SIGCONT)
+        signalled(pid, signal.SIGCONT)
     out, err = job.communicate(timeout=240)
     return Result(("save", place), job.returncode, out.decode(), err.decode())
 
