@@ -99,6 +99,37 @@ static int enter_all(struct server *server, const struct share *share,
 	return failed;
 }
 
+static bool is_watched(struct server *server, const struct node *folder)
+{
+	while (folder && folder->watch >= 0)
+		folder = node_parent(server->nodes, folder);
+	return !folder;
+}
+
+/* Asked for before it is looked at: what happens meanwhile counts. */
+static void begin_keeping(struct server *server, const struct node *folder,
+			  struct held_folder *kept)
+{
+	kept->names = is_watched(server, folder) ? watch_names(server) : 0;
+	kept->until_ms = loop_now_ms() + HELD_KEPT_MS;
+	kept->generation = folder->generation;
+	kept->request = server->fds.request;
+}
+
+static bool is_kept(struct server *server, const struct node *folder,
+		    struct held_folder *kept)
+{
+	if (kept->node != folder || kept->generation != folder->generation)
+		return false;
+	if (kept->request == server->fds.request)
+		return true;
+	if (!kept->names || watch_names(server) != kept->names ||
+	    loop_now_ms() >= kept->until_ms)
+		return false;
+	kept->request = server->fds.request;
+	return true;
+}
+
 int held_enter(struct server *server, const struct node *folder,
 	       struct held_folder **entered)
 {
@@ -107,11 +138,12 @@ int held_enter(struct server *server, const struct node *folder,
 	int failed;
 
 	*entered = kept;
-	if (kept->node == folder && kept->request == server->fds.request) {
+	if (is_kept(server, folder, kept)) {
 		kept->path[kept->path_len] = '\0';
 		return 0;
 	}
 	kept->node = NULL;
+	begin_keeping(server, folder, kept);
 	if (node_path(server->nodes, folder, NULL, kept->path,
 		      sizeof(kept->path)) < 0)
 		return -ESTALE;
@@ -121,7 +153,6 @@ int held_enter(struct server *server, const struct node *folder,
 		return failed;
 	kept->has_own = shadow_has_folder(&share->shadow, kept->path);
 	kept->node = folder;
-	kept->request = server->fds.request;
 	return 0;
 }
 

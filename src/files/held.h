@@ -8,9 +8,9 @@
  * Folders are always the host's; one that the guest emptied and removed, but
  * that is not empty on the host, is marked as gone.
  *
- * All is decided per request, by names, and does nothing for a share without
- * guard. Functions return a negative errno, 0 for "not held: go on", and 1 for
- * "done here", unless they say otherwise.
+ * All is decided by names as they are when the request comes, and does nothing
+ * for a share without guard. Functions return a negative errno, 0 for "not
+ * held: go on", and 1 for "done here", unless they say otherwise.
  */
 #pragma once
 
@@ -24,11 +24,20 @@
 struct server;
 struct share;
 
-/* How a folder stands, kept for the rest of a request. */
+/*
+ * How a folder stands. It is kept for the rest of a request; where it and all
+ * folders above it are watched, as long as nothing was heard of their names,
+ * but not for ever: a mount is not heard of.
+ */
+#define HELD_KEPT_MS 1000
+
 struct held_folder {
 	const struct node *node; /* NULL: nothing kept */
+	uint32_t generation;     /* of the node */
 	uint32_t request;
-	bool has_own; /* something of it is in the shadow */
+	uint64_t names;    /* watch_names() at that time; 0: for this request */
+	uint64_t until_ms; /* after that it is looked at again */
+	bool has_own;      /* something of it is in the shadow */
 	size_t path_len;
 	struct guard_state state;
 	char path[NODE_PATH_MAX];

@@ -13,7 +13,9 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <string.h>
+#include <strings.h>
 #include <sys/inotify.h>
 #include <unistd.h>
 
@@ -30,8 +32,8 @@
 	(IN_CREATE | IN_DELETE | IN_MOVED_FROM | IN_MOVED_TO | IN_MODIFY | \
 	 IN_ATTRIB | IN_CLOSE_WRITE | IN_ONLYDIR | IN_EXCL_UNLINK)
 #define NAME_EVENTS (IN_CREATE | IN_DELETE | IN_MOVED_FROM | IN_MOVED_TO)
-#define READ_BYTES 16384
-/* What the events of one read can become at most. */
+#define EVENT_BYTES_MAX (sizeof(struct inotify_event) + NAME_MAX + 1)
+/* What the events of one turn can become at most. */
 #define ROOM_BYTES (512U << 10)
 #define DROP_CHUNK 512
 #define PAUSE_MS 3
@@ -46,6 +48,7 @@ int watch_init(struct server *server, struct error *err)
 
 	if (fd < 0)
 		return error_set(err, errno, "inotify");
+	watch->names = 1;
 	watch->source = (struct source){ .name = "host changes",
 					 .fd = fd,
 					 .events = EPOLLIN,
@@ -98,6 +101,7 @@ static void unchain(struct server *server, struct node *node)
 	node->watch = -1;
 	node->watch_next = 0;
 	server->watch.count--;
+	server->watch.names++;
 }
 
 void watch_forget(struct server *server, struct node *node)
@@ -451,31 +455,70 @@ static bool has_room(struct server *server)
 	return left >= ROOM_BYTES;
 }
 
+static bool changes_names(const struct inotify_event *event)
+{
+	if (event->mask & (IN_Q_OVERFLOW | IN_IGNORED | IN_UNMOUNT))
+		return true;
+	/* A new folder is not one that anything is known of. */
+	if ((event->mask & IN_ISDIR) &&
+	    (event->mask & (IN_MOVED_FROM | IN_MOVED_TO | IN_DELETE)))
+		return true;
+	return (event->mask & NAME_EVENTS) && event->len &&
+	       strcasecmp(event->name, "HEAD") == 0;
+}
+
+/* True when the queue was read to its end. */
+static bool hear(struct watch *watch)
+{
+	size_t left = sizeof(watch->heard) - watch->heard_len;
+	uint8_t *bytes = watch->heard + watch->heard_len;
+	const struct inotify_event *event;
+	ssize_t n;
+
+	if (left < EVENT_BYTES_MAX)
+		return false;
+	n = read(watch->source.fd, bytes, left);
+	if (n <= 0)
+		return true;
+	for (size_t at = 0; at < (size_t)n; at += sizeof(*event) + event->len) {
+		event = (const struct inotify_event *)(bytes + at);
+		if (changes_names(event))
+			watch->names++;
+	}
+	watch->heard_len += (size_t)n;
+	return left - (size_t)n >= EVENT_BYTES_MAX;
+}
+
 /* True when the queue was read to its end. */
 static bool drain(struct server *server)
 {
-	static uint8_t bytes[READ_BYTES]
+	static uint8_t bytes[WATCH_HEARD_BYTES]
 		__attribute__((aligned(__alignof__(struct inotify_event))));
+	struct watch *watch = &server->watch;
 
-	memset(server->watch.recent, 0, sizeof(server->watch.recent));
+	memset(watch->recent, 0, sizeof(watch->recent));
 	while (has_room(server)) {
-		ssize_t n = read(server->watch.source.fd, bytes, sizeof(bytes));
+		bool all = hear(watch);
+		size_t len = watch->heard_len;
 
-		if (n <= 0)
+		/* Who is told may want to hear more. */
+		memcpy(bytes, watch->heard, len);
+		watch->heard_len = 0;
+		handle(server, bytes, len);
+		if (all)
 			return true;
-		handle(server, bytes, (size_t)n);
 	}
 	return false;
 }
 
-void watch_resume(struct server *server)
+uint64_t watch_names(struct server *server)
 {
 	struct watch *watch = &server->watch;
-	bool room = has_room(server), paused = watch->pause.loop;
+	bool all = hear(watch);
 
-	if (watch->dropping && room)
-		drop_some(server);
-	loop_wait_for(&watch->source, room && !paused ? EPOLLIN : 0);
+	if (watch->heard_len && !watch->pause.loop)
+		timer_start(server->loop, &watch->pause, PAUSE_MS);
+	return all ? watch->names : 0;
 }
 
 void watch_hear(struct server *server)
@@ -487,13 +530,30 @@ void watch_hear(struct server *server)
 }
 
 /* A host that changes one file a thousand times is told of a few times. */
+static void take_turn(struct server *server)
+{
+	watch_hear(server);
+	timer_start(server->loop, &server->watch.pause, PAUSE_MS);
+}
+
+void watch_resume(struct server *server)
+{
+	struct watch *watch = &server->watch;
+	bool room = has_room(server);
+
+	if (watch->dropping && room)
+		drop_some(server);
+	if (watch->heard_len && room && !watch->pause.loop)
+		take_turn(server);
+	loop_wait_for(&watch->source, room && !watch->pause.loop ? EPOLLIN : 0);
+}
+
 static void on_event(struct source *source, uint32_t events)
 {
 	struct server *server =
 		CONTAINER_OF(source, struct server, watch.source);
 
-	watch_hear(server);
-	timer_start(server->loop, &server->watch.pause, PAUSE_MS);
+	take_turn(server);
 	watch_resume(server);
 	port_kick(&server->port);
 }

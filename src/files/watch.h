@@ -12,6 +12,7 @@
 
 #include <stdbool.h>
 #include <stdint.h>
+#include <sys/inotify.h>
 
 #include "base/loop.h"
 
@@ -23,6 +24,7 @@ struct server;
 #define WATCH_BUCKETS 16384
 #define WATCH_OWN_MAX 2048
 #define WATCH_RECENT 1024
+#define WATCH_HEARD_BYTES 16384
 
 /* An event that we caused ourselves. */
 struct watch_event {
@@ -40,8 +42,13 @@ struct watch {
 	unsigned own_count;
 	uint64_t
 		recent[WATCH_RECENT]; /* hashes of what was told in this turn */
-	struct timer pause;           /* between turns */
-	uint32_t dropping; /* after an overflow: next node to tell of; or 0 */
+	/* Events that were read and not told of yet. */
+	uint8_t heard[WATCH_HEARD_BYTES]
+		__attribute__((aligned(__alignof__(struct inotify_event))));
+	size_t heard_len;
+	uint64_t names;     /* see watch_names() */
+	struct timer pause; /* between turns */
+	uint32_t dropping;  /* after an overflow: next node to tell of; or 0 */
 };
 
 int watch_init(struct server *server, struct error *err);
@@ -49,6 +56,12 @@ int watch_start(struct server *server, struct error *err);
 void watch_release(struct server *server);
 /* Reads what has happened, now; between answers. */
 void watch_hear(struct server *server);
+/*
+ * A number that is another one as soon as a folder was moved or removed in a
+ * watched one, something is called HEAD there or no longer, or a watch has
+ * ended; 0: it cannot be said. Until now, whoever did it.
+ */
+uint64_t watch_names(struct server *server);
 /* There is room for notifications again. */
 void watch_resume(struct server *server);
 

@@ -547,6 +547,77 @@ def test_a_bare_repository_of_the_host_may_have_any_name(guarded):
     assert os.listdir(place.host("moved/repo/hooks")) == []
 
 
+@pytest.mark.parametrize("where", ["itself", "above"])
+def test_a_folder_that_the_host_moves_is_judged_by_its_new_place(guarded, where):
+    """Also at the very next request, while it is remembered how it stood."""
+    place = guarded.place
+    place.folder(".git/modules")
+    for turn in range(20):
+        place.folder(f"plain{turn}/hooks")
+        node = guarded.node(f"plain{turn}/hooks")
+        for name in ("a", "b", "c"):
+            guarded.files.create(name, node)
+        old, new = (f"plain{turn}", f".git/modules/{turn}")
+        if where == "itself":
+            place.folder(new)
+            old, new = old + "/hooks", new + "/hooks"
+        os.rename(place.host(old), place.host(new))
+        try:
+            guarded.files.create("post-commit", node)
+        except OSError as failure:
+            assert failure.errno == errno.ESTALE, failure
+        hooks = f".git/modules/{turn}/hooks"
+        assert set(os.listdir(place.host(hooks))) == {"a", "b", "c"}
+        guarded.put(hooks + "/update", b"evil", 0o755)
+        assert set(os.listdir(place.host(hooks))) == {"a", "b", "c"}
+
+
+@pytest.mark.parametrize("how", ["made", "moved", "linked"])
+def test_a_folder_is_a_repository_as_soon_as_the_host_makes_it_one(guarded, how):
+    place = guarded.place
+    place.put("elsewhere", "ref: refs/heads/main\n")
+    for turn in range(20):
+        place.folder(f"plain{turn}/hooks")
+        folder, hooks = guarded.node(f"plain{turn}"), guarded.node(f"plain{turn}/hooks")
+        for name in ("a", "b", "c"):
+            guarded.files.create(name, hooks)
+        head = place.host(f"plain{turn}/HEAD")
+        if how == "made":
+            place.put(f"plain{turn}/HEAD", "ref: refs/heads/main\n")
+        elif how == "moved":
+            place.put("moved", "ref: refs/heads/main\n")
+            os.rename(place.host("moved"), head)
+        else:
+            os.link(place.host("elsewhere"), head)
+        guarded.files.create("post-commit", hooks)
+        guarded.files.create("config", folder)
+        assert set(os.listdir(place.host(f"plain{turn}/hooks"))) == {"a", "b", "c"}
+        assert set(os.listdir(place.host(f"plain{turn}"))) == {"HEAD", "hooks"}
+        os.unlink(head)
+        guarded.files.create("free", hooks)
+        assert guarded.on_host(f"plain{turn}/hooks/free")
+
+
+def test_a_verdict_is_found_again_after_a_flood_of_changes(guarded):
+    """More events than are read at once, or than the queue takes."""
+    place = guarded.place
+    place.folder("plain/hooks")
+    place.folder("noise")
+    hooks = guarded.node("plain/hooks")
+    guarded.node("noise")
+    for count in (300, 18000):
+        for name in ("a", "b", "c"):
+            guarded.files.create(name + str(count), hooks)
+        before = set(os.listdir(place.host("plain/hooks")))
+        for number in range(count // 2):
+            os.mkdir(place.host(f"noise/{number}"))
+            os.rmdir(place.host(f"noise/{number}"))
+        place.put("plain/HEAD", "ref: refs/heads/main\n")
+        guarded.files.create("post-commit", hooks)
+        assert set(os.listdir(place.host("plain/hooks"))) == before
+        os.unlink(place.host("plain/HEAD"))
+
+
 def test_many_own_names_are_listed_in_parts(guarded):
     guarded.mkdirs(".husky")
     guarded.place.put(".husky/host", "x")
