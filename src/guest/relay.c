@@ -368,25 +368,49 @@ static bool may_hold(const struct relay *relay)
 	       !relay->finishing && !relay->pending.resend;
 }
 
+/* Who was asked last is most likely asked next. */
+static bool pull_recent(void *ctx)
+{
+	struct relay *relay = ctx;
+	unsigned recent = relay->recent;
+
+	if (relay->shares[recent].state != RELAY_SHARE_MOUNTED)
+		return false;
+	relay->shares[recent].readable = true;
+	relay->pulled = relay_fuse_pull(relay, recent);
+	if (relay->pulled)
+		relay->looked++;
+	return relay->pulled;
+}
+
+static void rest(void *ctx)
+{
+	relay_fuse_rest(ctx);
+}
+
 static _Noreturn void pump(struct relay *relay)
 {
 	struct epoll_event events[EVENTS_MAX];
 	unsigned held = 0; /* rounds */
 
 	for (;;) {
-		struct spin_rings beside = {
+		struct spin_beside beside = {
 			.rings = relay->rings.in ? &relay->rings.rings : NULL,
 			.full = relay->waits_for_port,
+			.take = pull_recent,
+			.rest = rest,
+			.ctx = relay,
 		};
 		bool some;
 		int n;
 
+		relay->pulled = false;
 		relay_fuse_listen(relay);
 		n = spin_wait(&relay->spin, relay->epoll_fd, events, EVENTS_MAX,
 			      held ? HOLD_MS : -1, &beside);
 		for (int i = 0; i < n; i++)
 			dispatch(relay, &events[i]);
-		some = relay_receive_ring(relay) || n > 0;
+		some = relay_receive_ring(relay) || n > 0 || relay->pulled;
 		/* Answers may have made room for what was left. */
 		for (unsigned i = 0; i < relay->count; i++)
 			relay_fuse_pull(relay, i);

@@ -29,7 +29,7 @@
 
 #include "base/list.h"
 
-#define AHEAD_BUCKETS 1024
+#define AHEAD_BUCKETS 8192
 #define AHEAD_BYTES_MAX (16U << 20) /* then the oldest goes */
 #define AHEAD_COUNT_MAX 8192
 #define AHEAD_NAME_MAX 255 /* bytes; a longer one is refused */

@@ -29,6 +29,8 @@
 
 /* What the driver of the port takes with one write. */
 #define SEND_BYTES (32U << 10)
+/* Requests in a row for which nobody had to be woken. */
+#define LOOKS_TO_MUTE 16
 
 static void answer(struct relay *relay, unsigned share, uint64_t unique,
 		   int error)
@@ -360,12 +362,22 @@ static bool may_pull(struct relay *relay)
 	       stream_out_room(&relay->shared->out);
 }
 
+/*
+ * Whoever asks has to tell epoll, which costs it more than the question: where
+ * all questions are found by looking, it need not.
+ */
+static bool is_looked_at(const struct relay *relay, unsigned share)
+{
+	return share == relay->recent && relay->looked >= LOOKS_TO_MUTE;
+}
+
 void relay_fuse_listen(struct relay *relay)
 {
-	bool mute = !may_pull(relay);
+	bool may = may_pull(relay);
 
 	for (unsigned i = 0; i < relay->count; i++) {
 		struct relay_share *share = &relay->shares[i];
+		bool mute = !may || is_looked_at(relay, i);
 		struct epoll_event event = { .events = mute ? 0 : EPOLLIN,
 					     .data.u32 = i };
 
@@ -374,6 +386,12 @@ void relay_fuse_listen(struct relay *relay)
 		share->muted = mute;
 		epoll_ctl(relay->epoll_fd, EPOLL_CTL_MOD, share->fd, &event);
 	}
+}
+
+void relay_fuse_rest(struct relay *relay)
+{
+	relay->looked = 0;
+	relay_fuse_listen(relay);
 }
 
 static void pass_request(struct relay *relay, unsigned share,
@@ -387,10 +405,11 @@ static void pass_request(struct relay *relay, unsigned share,
 	stream_out_commit(&relay->shared->out, RECORD_FUSE, share, len);
 }
 
-void relay_fuse_pull(struct relay *relay, unsigned share)
+bool relay_fuse_pull(struct relay *relay, unsigned share)
 {
 	struct relay_share *from = &relay->shares[share];
 	struct stream_out *out = &relay->shared->out;
+	bool some = false;
 
 	while (from->readable && may_pull(relay)) {
 		uint8_t *room = stream_out_room(out);
@@ -404,8 +423,12 @@ void relay_fuse_pull(struct relay *relay, unsigned share)
 			relay_fuse_over(relay, share);
 		if (n < (ssize_t)sizeof(struct fuse_in_header)) {
 			from->readable = false;
-			return;
+			break;
 		}
+		some = true;
+		if (relay->recent != share)
+			relay->looked = 0;
+		relay->recent = share;
 		if (take_large_write(relay, share, room, (size_t)n))
 			continue;
 		if (take_request(relay, share, room, (size_t)n))
@@ -416,6 +439,7 @@ void relay_fuse_pull(struct relay *relay, unsigned share)
 		if (relay->pending.count - relay->pending.answered <= 1)
 			from->readable = false;
 	}
+	return some;
 }
 
 static void pass_answer(struct relay *relay, const struct pending *pending,

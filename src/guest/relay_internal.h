@@ -104,6 +104,8 @@ struct relay {
 	struct relay_rings rings;
 	struct relay_share shares[WELCOME_SHARES_MAX];
 	unsigned count;
+	unsigned recent; /* share that was asked last */
+	unsigned looked; /* so many times in a row by looks alone */
 	struct relay_notifier notifier;
 	int mount_fd;         /* owned: what the child says; -1: none */
 	unsigned mount_share; /* that it works on */
@@ -117,6 +119,7 @@ struct relay {
 	bool welcomed;            /* WELCOME came and was not reported yet */
 	bool waits_for_port;      /* EPOLLOUT is asked for */
 	bool urgent;              /* somebody waits for what is to be sent */
+	bool pulled;              /* by a look, before anything was heard of */
 	bool again;
 	bool finishing;
 };
@@ -198,10 +201,12 @@ bool relay_rings_hear(struct relay *relay);
 
 /* relay_fuse.c */
 void relay_fuse_init(struct relay *relay);
-/* Takes requests of the kernel while there are any, and room. */
-void relay_fuse_pull(struct relay *relay, unsigned share);
-/* Waits for requests where they can be taken. */
+/* Takes requests of the kernel while there are any, and room; true: some. */
+bool relay_fuse_pull(struct relay *relay, unsigned share);
+/* Waits for requests where they can be taken, but for one that is looked at. */
 void relay_fuse_listen(struct relay *relay);
+/* There are no more looks: that one is waited for as well. */
+void relay_fuse_rest(struct relay *relay);
 /* An answer or a notification; false when it is neither. */
 bool relay_fuse_reply(struct relay *relay, unsigned share, const uint8_t *bytes,
 		      size_t len);

@@ -46,13 +46,13 @@ void spin_end(struct spin *spin, uint64_t now)
 		spin->score++;
 }
 
-static bool is_ready(const struct spin_rings *beside)
+static bool is_ready(const struct spin_beside *beside)
 {
 	return beside->rings && rings_ready(beside->rings);
 }
 
 static int sleep_on(int epoll_fd, struct epoll_event *events, int max,
-		    int timeout_ms, const struct spin_rings *beside)
+		    int timeout_ms, const struct spin_beside *beside)
 {
 	int n;
 
@@ -68,16 +68,26 @@ static int sleep_on(int epoll_fd, struct epoll_event *events, int max,
 }
 
 int spin_wait(struct spin *spin, int epoll_fd, struct epoll_event *events,
-	      int max, int timeout_ms, const struct spin_rings *beside)
+	      int max, int timeout_ms, const struct spin_beside *beside)
 {
-	int n;
+	bool taken = false;
+	int n = 0;
 
 	spin_begin(spin, now_ns());
 	do {
+		if (beside->take && spin->takes++ < SPIN_TAKES) {
+			taken = beside->take(beside->ctx);
+			continue;
+		}
+		spin->takes = 0;
 		n = epoll_wait(epoll_fd, events, max, 0);
-	} while (n == 0 && !is_ready(beside) && spin_again(spin, now_ns()));
-	if (n == 0 && !is_ready(beside))
+	} while (n == 0 && !taken && !is_ready(beside) &&
+		 spin_again(spin, now_ns()));
+	if (n == 0 && !taken && !is_ready(beside)) {
+		if (beside->rest)
+			beside->rest(beside->ctx);
 		n = sleep_on(epoll_fd, events, max, timeout_ms, beside);
+	}
 	spin_end(spin, now_ns());
 	return n;
 }

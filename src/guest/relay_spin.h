@@ -27,25 +27,36 @@ struct rings;
 #define SPIN_SHORT_NS 500000ULL
 /* Between two looks lie some microseconds, unless another program ran. */
 #define SPIN_DISTURBED_NS 1000000ULL
+/* The likely one is asked for so many times before all are. */
+#define SPIN_TAKES 8
 #define SPIN_FROM 4 /* so many more short waits than long ones */
 #define SPIN_MOST 16
 
 struct spin {
 	bool off; /* the only CPU is the other's */
 	unsigned score;
+	unsigned takes;               /* since all were asked */
 	uint64_t began_ns, looked_ns; /* this wait, the last look */
 };
 
 void spin_init(struct spin *spin);
 /* Where else something may come; rings: NULL, there is nothing else. */
-struct spin_rings {
+struct spin_beside {
 	struct rings *rings;
 	bool full; /* room there is waited for, too */
+	/* Takes what has most likely come; false: nothing has. May be NULL. */
+	bool (*take)(void *ctx);
+	/* It is about to sleep: everything has to be heard of from now on. */
+	void (*rest)(void *ctx);
+	void *ctx;
 };
 
-/* As epoll_wait(), but for what comes by the rings: 0, and they are ready. */
+/*
+ * As epoll_wait(). 0 also when the rings are ready, or something was taken; but
+ * now and then all others are asked first.
+ */
 int spin_wait(struct spin *spin, int epoll_fd, struct epoll_event *events,
-	      int max, int timeout_ms, const struct spin_rings *beside);
+	      int max, int timeout_ms, const struct spin_beside *beside);
 
 /* The parts of spin_wait() that decide. Pure. */
 void spin_begin(struct spin *spin, uint64_t now_ns);

@@ -101,7 +101,7 @@ static void the_only_cpu_is_the_others(void)
 static void it_waits_like_epoll(void)
 {
 	struct epoll_event event = { .events = EPOLLIN, .data.u32 = 5 };
-	const struct spin_rings none = { 0 };
+	const struct spin_beside none = { 0 };
 	int epoll_fd = epoll_create1(EPOLL_CLOEXEC);
 	int fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
 	struct spin spin = { .score = SPIN_MOST };
@@ -126,7 +126,7 @@ static void it_looks_into_the_rings_as_well(void)
 	struct epoll_event event = { .events = EPOLLIN };
 	struct spin spin = { .off = true };
 	struct rings guest, host;
-	struct spin_rings beside = { .rings = &guest };
+	struct spin_beside beside = { .rings = &guest };
 
 	rings_init(&guest, RINGS_GUEST, memory);
 	rings_init(&host, RINGS_HOST, memory);
@@ -141,6 +141,73 @@ static void it_looks_into_the_rings_as_well(void)
 	free(memory);
 }
 
+/* Somebody who asks after so many looks, and what he was asked meanwhile. */
+struct asker {
+	unsigned after, looks, rests;
+};
+
+static bool take(void *ctx)
+{
+	struct asker *asker = ctx;
+
+	return asker->looks++ == asker->after;
+}
+
+static void rest(void *ctx)
+{
+	struct asker *asker = ctx;
+
+	asker->rests++;
+}
+
+static void it_takes_what_has_come_without_waiting(void)
+{
+	int epoll_fd = epoll_create1(EPOLL_CLOEXEC);
+	struct epoll_event event = { 0 };
+	struct spin spin = { .score = SPIN_MOST };
+	struct asker asker = { .after = 3 };
+	struct spin_beside beside = { .take = take,
+				      .rest = rest,
+				      .ctx = &asker };
+
+	CHECK(spin_wait(&spin, epoll_fd, &event, 1, -1, &beside) == 0);
+	CHECK(asker.looks == 4 && asker.rests == 0);
+	/* Nobody asks: all have to be heard of while it sleeps. */
+	asker = (struct asker){ .after = 1000000 };
+	CHECK(spin_wait(&spin, epoll_fd, &event, 1, 1, &beside) == 0);
+	CHECK(asker.looks > 0 && asker.rests == 1);
+	/* Who does not look again has looked once. */
+	spin = (struct spin){ .off = true };
+	asker = (struct asker){ .after = 1 };
+	CHECK(spin_wait(&spin, epoll_fd, &event, 1, 1, &beside) == 0);
+	CHECK(asker.looks == 1 && asker.rests == 1);
+	close(epoll_fd);
+}
+
+static void who_asks_all_the_time_does_not_keep_the_others_waiting(void)
+{
+	struct epoll_event event = { .events = EPOLLIN, .data.u32 = 5 };
+	int epoll_fd = epoll_create1(EPOLL_CLOEXEC);
+	int fd = eventfd(1, EFD_CLOEXEC | EFD_NONBLOCK);
+	struct spin spin = { .score = SPIN_MOST };
+	struct asker asker;
+	struct spin_beside beside = { .take = take,
+				      .rest = rest,
+				      .ctx = &asker };
+	unsigned before = 0;
+
+	CHECK(epoll_ctl(epoll_fd, EPOLL_CTL_ADD, fd, &event) == 0);
+	event = (struct epoll_event){ 0 };
+	do {
+		asker = (struct asker){ .after = 0 };
+		before++;
+	} while (spin_wait(&spin, epoll_fd, &event, 1, -1, &beside) == 0 &&
+		 before < 100);
+	CHECK(before == SPIN_TAKES + 1 && event.data.u32 == 5);
+	close(fd);
+	close(epoll_fd);
+}
+
 int main(void)
 {
 	RUN(who_is_mostly_asked_soon_looks_before_it_sleeps);
@@ -149,5 +216,7 @@ int main(void)
 	RUN(the_only_cpu_is_the_others);
 	RUN(it_waits_like_epoll);
 	RUN(it_looks_into_the_rings_as_well);
+	RUN(it_takes_what_has_come_without_waiting);
+	RUN(who_asks_all_the_time_does_not_keep_the_others_waiting);
 	return DONE();
 }
