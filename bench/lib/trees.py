@@ -17,6 +17,7 @@ import time
 
 FOLDERS, FILES = 1000, 10
 TAR_FOLDERS, TAR_FILES = 500, 10
+SAMPLE_FOLDERS = 20
 UNITS = 8
 BIG_BYTES = 256 << 20
 NEEDLE = "quicksilver"
@@ -47,10 +48,10 @@ def git(folder, *args, user=()):
                    stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL)
 
 
-def make_tree(folder):
+def make_tree(folder, folders=FOLDERS, needles=NEEDLES):
     rng = random.Random(1)
-    marked = set(rng.sample(range(FOLDERS * FILES), NEEDLES))
-    for number in range(FOLDERS * FILES):
+    marked = set(rng.sample(range(folders * FILES), needles))
+    for number in range(folders * FILES):
         outer, inner = divmod(number // FILES, 25)
         content = text(rng, rng.randint(200, 4000))
         if number in marked:
@@ -80,12 +81,12 @@ def make_project(folder):
                                 f"{objects}: units.h\nclean:\n\trm -f program *.o\n".encode())
 
 
-def make_tar():
+def make_tar(folders=TAR_FOLDERS):
     """The archive's bytes, and the digest of every file in it."""
     rng = random.Random(2)
     out, digests = io.BytesIO(), {}
     with tarfile.open(fileobj=out, mode="w") as tar:
-        for number in range(TAR_FOLDERS * TAR_FILES):
+        for number in range(folders * TAR_FILES):
             name = f"unpacked/folder{number // TAR_FILES}/file{number % TAR_FILES}"
             content = text(rng, rng.randint(200, 6000))
             info = tarfile.TarInfo(name)
@@ -128,6 +129,16 @@ def make_root(root, uid):
     # they are as young as the index.
     time.sleep(1.1)
     git(f"{root}/tree", "update-index", "-q", "--refresh", user=user)
+
+
+def make_sample(folder):
+    """A handful of the same kind, with the archive, packed."""
+    make_tree(f"{folder}/tree", folders=SAMPLE_FOLDERS, needles=1)
+    make_project(f"{folder}/project")
+    os.mkdir(f"{folder}/work")
+    write(f"{folder}/tar", make_tar(SAMPLE_FOLDERS)[0])
+    return subprocess.run(["tar", "c", "-C", folder, "."], check=True,
+                          stdout=subprocess.PIPE).stdout
 
 
 def tidy(root):
