@@ -349,7 +349,9 @@ const char *machine_cpu_model(enum start_accel accel)
  * Under TCG address randomisation defeats the translation cache, and there is
  * no speculation to mitigate. Clearing every page and checking every copy
  * costs it as much as the work itself; the guest's kernel is not the boundary.
- * Of the security modules those stay that programs use for themselves.
+ * To count each name and inode for its session is more than a tenth of
+ * unpacking an archive. Of the security modules those stay that programs use
+ * for themselves.
  */
 const char *machine_kernel_args_fixed(enum start_accel accel)
 {
@@ -357,6 +359,7 @@ const char *machine_kernel_args_fixed(enum start_accel accel)
 		return "console=ttyS0 oops=panic panic=-1 reboot=t quiet";
 	return "console=ttyS0 oops=panic panic=-1 reboot=t quiet norandmaps "
 	       "mitigations=off no_timer_check init_on_alloc=0 "
+	       "cgroup.memory=nokmem "
 	       "hardened_usercopy=off randomize_kstack_offset=off "
 	       "lsm=landlock,yama psi=0 audit=0 nowatchdog "
 	       "rcupdate.rcu_expedited=1";

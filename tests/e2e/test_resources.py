@@ -8,7 +8,7 @@ import time
 
 import pytest
 
-from bawn import wait
+from bawn import SOAK, wait
 
 HOGS = {
     "fork bomb": "while :; do sleep 1000 & done",
@@ -56,6 +56,34 @@ def test_a_hog_in_one_guest_leaves_the_host_and_others_usable(bawn, hog):
         rounds += 1
     bawn("rm", "-f", loud, timeout=60)
     assert bawn.sh(quiet, "echo fine") == "fine"
+
+
+# Queues of sockets: memory of the guest's kernel, which no page of a program shows.
+SOCKETS = """
+import socket
+kept = []
+while True:
+    kept.append(socket.socketpair())
+    kept[-1][0].setblocking(False)
+    try:
+        while True:
+            kept[-1][0].send(b"x" * 65536)
+    except BlockingIOError:
+        pass
+"""
+
+
+@pytest.mark.seconds(600)
+@pytest.mark.skipif(not SOAK, reason="a minute under emulation: make soak runs it")
+def test_a_session_that_fills_the_kernels_memory_ends_and_the_guest_does_not(bawn):
+    """Under emulation that is not counted for the session."""
+    box = "t-kernel-memory"
+    bawn("create", "--name", box, "-t", "base", "-m", "1G", "shell", ".", timeout=300)
+    marker = bawn.sh(box, "cat /proc/sys/kernel/random/boot_id")
+    script = f"ulimit -n 60000; for i in 1 2 3; do python3 -c '{SOCKETS}' & done; wait"
+    bawn.raw("exec", "-u", "root", box, "bash", "-c", script, timeout=500)
+    assert bawn.sh(box, "cat /proc/sys/kernel/random/boot_id") == marker
+    assert bawn.sh(box, 'ls "$WORKSPACE_DIR" > /dev/null && echo fine') == "fine"
 
 
 def test_a_fork_bomb_can_be_ended(bawn, box):
