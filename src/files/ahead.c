@@ -7,10 +7,12 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/fuse.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "base/mem.h"
 #include "base/text.h"
 #include "files/entry.h"
 #include "files/held.h"
@@ -33,6 +35,12 @@ void ahead_begin(struct server *server)
 {
 	for (unsigned i = 0; i < AHEAD_FOLDERS; i++)
 		server->ahead.folders[i].held = false;
+}
+
+void ahead_release(struct server *server)
+{
+	for (unsigned i = 0; i < AHEAD_FOLDERS; i++)
+		free(server->ahead.folders[i].folders);
 }
 
 struct ahead_folder *ahead_folder(struct ahead *ahead, unsigned share,
@@ -106,18 +114,32 @@ static void note_folder(struct op *op, struct node *node)
 	ahead->inner_share = (uint8_t)op->share_index;
 }
 
+/* Most folders have few others in them, and some a thousand. */
+static void add_folder(struct ahead_folder *folder, uint64_t id)
+{
+	unsigned room = folder->folder_room ? 2U * folder->folder_room : 8U;
+
+	if (folder->folder_count == AHEAD_INNER_MOST)
+		return;
+	if (folder->folder_count == folder->folder_room) {
+		folder->folders = xrealloc(folder->folders,
+					   room * sizeof(*folder->folders));
+		folder->folder_room = (uint16_t)room;
+	}
+	folder->folders[folder->folder_count++] = id;
+}
+
 void ahead_listed(struct op *op, struct node *node, const struct statx *st)
 {
 	struct ahead_folder *folder = op->server->ahead.list;
 
 	if (S_ISDIR(st->stx_mode))
 		note_folder(op, node);
-	if (folder && folder->id == op->request->node &&
-	    S_ISDIR(st->stx_mode) && folder->folder_count < AHEAD_INNER)
-		folder->folders[folder->folder_count++] =
-			node_table_id(op->server->nodes, node);
-	if (!folder || folder->id != op->request->node ||
-	    folder->count == AHEAD_FILES || !S_ISREG(st->stx_mode) ||
+	if (!folder || folder->id != op->request->node)
+		return;
+	if (S_ISDIR(st->stx_mode))
+		add_folder(folder, node_table_id(op->server->nodes, node));
+	if (folder->count == AHEAD_FILES || !S_ISREG(st->stx_mode) ||
 	    st->stx_size == 0 || st->stx_size > AHEAD_FILE_BYTES ||
 	    st->stx_nlink > 1)
 		return;

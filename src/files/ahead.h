@@ -25,7 +25,8 @@ struct statx;
 #define AHEAD_FILES 128         /* of each */
 #define AHEAD_FILE_BYTES 65536U /* larger ones are read ahead by the kernel */
 #define AHEAD_TURN_BYTES (512U << 10)
-#define AHEAD_INNER 64
+#define AHEAD_INNER 64        /* whose absent names are told with a listing */
+#define AHEAD_INNER_MOST 1024 /* that are remembered of one folder */
 #define AHEAD_NAMES 16
 #define AHEAD_NAME_MAX 31
 #define AHEAD_NAME_ASKED 4 /* then it is looked for everywhere */
@@ -42,9 +43,10 @@ struct ahead_folder {
 	bool held;     /* the relay has its listing: walk.h */
 	uint16_t seen; /* the walk that has come through it; 0: none */
 	uint16_t count, sent, folder_count;
-	uint16_t fetched;            /* of count: the disk was asked for them */
+	uint16_t fetched; /* of count: the disk was asked for them */
+	uint16_t folder_room;
 	uint64_t files[AHEAD_FILES]; /* ids */
-	uint64_t folders[AHEAD_INNER];
+	uint64_t *folders;           /* the same; owned */
 };
 
 struct ahead {
@@ -67,6 +69,7 @@ struct ahead {
 
 /* A relay has said hello: it has nothing of what was sent. */
 void ahead_begin(struct server *server);
+void ahead_release(struct server *server);
 /* What is known of a folder that was listed; NULL: nothing. */
 struct ahead_folder *ahead_folder(struct ahead *ahead, unsigned share,
 				  uint64_t id);

@@ -292,6 +292,7 @@ void server_release(struct server *server)
 	loop_del(&server->worker.source);
 	watch_release(server);
 	announce_release(server);
+	ahead_release(server);
 	port_release(&server->port);
 	control_release(&server->control);
 	node_table_free(server->nodes);

@@ -40,16 +40,26 @@ static unsigned place_of(const struct ahead_folder *folder, uint64_t id)
 	return i;
 }
 
-/* The folders in it that follow `after` (0: all), so that the first is next. */
+/*
+ * The next folders in it that follow `after` (0: none), so that the first is
+ * next. Not all of many: each question for one adds some once more.
+ */
 static void add_stops(struct server *server, const struct ahead_folder *folder,
 		      uint64_t after)
 {
 	unsigned count = folder->folder_count, place = place_of(folder, after);
 	unsigned first = place < count ? place + 1 : 0;
+	unsigned most = WALK_BESIDE;
 
-	for (unsigned i = 0; server->walk.back && i < place; i++)
-		add_stop(server, folder->share, folder->folders[i]);
-	for (unsigned i = count; !server->walk.back && i > first; i--)
+	if (server->walk.back) {
+		for (unsigned i = place > most ? place - most : 0; i < place;
+		     i++)
+			add_stop(server, folder->share, folder->folders[i]);
+		return;
+	}
+	if (count - first > most)
+		count = first + most;
+	for (unsigned i = count; i > first; i--)
 		add_stop(server, folder->share, folder->folders[i - 1]);
 }
 

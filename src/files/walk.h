@@ -28,6 +28,7 @@ struct server;
 #define WALK_STOPS 1024 /* folders that wait for their turn */
 #define WALK_FIRST 32   /* listings for a walk that has just begun */
 #define WALK_MOST 256
+#define WALK_BESIDE 64 /* folders that follow one: then one is asked for */
 #define WALK_TURN 64   /* at once; then requests are heard */
 #define WALK_SIZE 4096 /* what a kernel asks for at once: a page */
 #define WALK_ASKED 256

@@ -106,6 +106,36 @@ def test_what_was_used_brings_more(place, walker):
     assert len(listings(walker)) == 6
 
 
+@pytest.mark.parametrize("back", [False, True])
+def test_a_walk_through_many_folders_asks_for_one_in_sixty_four(place, walker, back):
+    """As in node_modules: more than are remembered at a time."""
+    count = 300
+    for number in range(count):
+        os.makedirs(place.host(f"many/{number}"))
+        with open(place.host(f"many/{number}/x"), "wb"):
+            pass
+    place.own()
+    top = walker.lookup("many")
+    order = [entry.node for name, entry in walker.readdir(top.node, plus=True,
+                                                          size=1 << 17).items()
+             if name.isdigit()]
+    assert len(order) == count
+    if back:
+        order.reverse()
+    held, asked = set(), 0
+    for node in order:
+        if node in held:
+            walker.send_record(AHEAD, struct.pack("<Q", node))
+        else:
+            walker.readdir(node, plus=True)
+            asked += 1
+        came = listings(walker)
+        assert not held & set(came)  # none is sent twice
+        held |= set(came)
+    assert held <= set(order)
+    assert asked <= 2 + count // 64, asked
+
+
 def test_who_reads_on_the_way_gets_the_next_files(walker):
     top = walker.readdir(plus=True)
     walker.readdir(top[next(name for name in top if name.startswith("p"))].node, plus=True)
