@@ -309,24 +309,24 @@ static bool take_request(struct relay *relay, unsigned share, uint8_t *bytes,
 	}
 }
 
+static bool is_large(size_t len)
+{
+	return len >= RELAY_WRITE_HEAD + PENDING_LARGE_FROM;
+}
+
 /*
- * The data of a large write is read to where it is kept, all else to where it
- * leaves from.
+ * Read to where a large write is kept, by one plain read: a list of places is
+ * more for the kernel to go through in each look in vain. What is not large
+ * goes to where it leaves from.
  */
 static ssize_t read_request(struct relay *relay, int fd, uint8_t *room)
 {
-	struct iovec iov[] = {
-		{ room, RELAY_WRITE_HEAD },
-		{ pending_reserve(&relay->pending, RELAY_WRITE_HEAD),
-		  RECORD_PAYLOAD_MAX - RELAY_WRITE_HEAD },
-	};
-	ssize_t n = readv(fd, iov, 2);
-	size_t rest = n > (ssize_t)RELAY_WRITE_HEAD
-			      ? (size_t)n - RELAY_WRITE_HEAD
-			      : 0;
+	uint8_t *reserve = pending_reserve(&relay->pending);
+	ssize_t n = read(fd, reserve, RECORD_PAYLOAD_MAX);
 
-	if (rest < PENDING_LARGE_FROM)
-		memcpy(room + RELAY_WRITE_HEAD, iov[1].iov_base, rest);
+	if (n > 0)
+		memcpy(room, reserve,
+		       is_large((size_t)n) ? RELAY_WRITE_HEAD : (size_t)n);
 	return n;
 }
 
@@ -334,21 +334,17 @@ static bool take_large_write(struct relay *relay, unsigned share,
 			     uint8_t *bytes, size_t len)
 {
 	struct fuse_in_header head;
-	size_t rest = len - RELAY_WRITE_HEAD;
 
-	if (len < RELAY_WRITE_HEAD || rest < PENDING_LARGE_FROM)
+	if (!is_large(len))
 		return false;
 	memcpy(&head, bytes, sizeof(head));
 	if (head.opcode != FUSE_WRITE) {
-		memcpy(bytes + RELAY_WRITE_HEAD,
-		       pending_reserve(&relay->pending, RELAY_WRITE_HEAD),
-		       rest);
+		memcpy(bytes, pending_reserve(&relay->pending), len);
 		return false;
 	}
 	drop_changed(relay, share, bytes, RELAY_WRITE_HEAD);
 	send_write(relay, bytes,
-		   pending_add_reserved(&relay->pending, share, bytes,
-					RELAY_WRITE_HEAD, len));
+		   pending_add_reserved(&relay->pending, share, len));
 	/* The host can work on it beside the next. */
 	relay_send(relay);
 	return true;

@@ -143,21 +143,19 @@ struct pending *pending_add(struct pending_table *table, unsigned share,
 	return insert(table, share, pending, len);
 }
 
-uint8_t *pending_reserve(struct pending_table *table, size_t head_len)
+uint8_t *pending_reserve(struct pending_table *table)
 {
 	if (!table->reserve)
 		table->reserve = allocate(table, classes[PENDING_LARGE].bytes);
-	return table->reserve->bytes + head_len;
+	return table->reserve->bytes;
 }
 
 struct pending *pending_add_reserved(struct pending_table *table,
-				     unsigned share, const void *head,
-				     size_t head_len, size_t len)
+				     unsigned share, size_t len)
 {
 	struct pending *pending = table->reserve;
 
 	table->reserve = NULL;
-	memcpy(pending->bytes, head, head_len);
 	return insert(table, share, pending, len);
 }
 

@@ -68,15 +68,11 @@ bool pending_has_room(const struct pending_table *table);
 /* Copies a request, which begins with a struct fuse_in_header. */
 struct pending *pending_add(struct pending_table *table, unsigned share,
 			    const void *bytes, size_t len);
-/*
- * Where to read the part of a request behind its first head_len bytes to; and
- * the request that was read there, with those bytes, without a copy of the
- * rest.
+/* Where to read the next request to, and a long one that was, without a copy.
  */
-uint8_t *pending_reserve(struct pending_table *table, size_t head_len);
+uint8_t *pending_reserve(struct pending_table *table);
 struct pending *pending_add_reserved(struct pending_table *table,
-				     unsigned share, const void *head,
-				     size_t head_len, size_t len);
+				     unsigned share, size_t len);
 /* Its kernel takes it for done. */
 void pending_answer(struct pending_table *table, struct pending *pending);
 /* NULL when there is none. */

@@ -336,19 +336,19 @@ static void a_large_write_is_kept_where_it_was_read(void)
 	size_t len = PENDING_LARGE_FROM + sizeof(head);
 	struct pending_table table;
 	struct pending *pending;
-	uint8_t *rest;
+	uint8_t *bytes;
 
 	pending_init(&table);
-	rest = pending_reserve(&table, sizeof(head));
-	CHECK(pending_reserve(&table, sizeof(head)) == rest);
-	memset(rest, 7, len - sizeof(head));
-	pending = pending_add_reserved(&table, 2, &head, sizeof(head), len);
+	bytes = pending_reserve(&table);
+	CHECK(pending_reserve(&table) == bytes);
+	memcpy(bytes, &head, sizeof(head));
+	memset(bytes + sizeof(head), 7, len - sizeof(head));
+	pending = pending_add_reserved(&table, 2, len);
 	CHECK(pending_find(&table, 2, 4) == pending && pending->node == 9);
-	CHECK(pending->bytes + sizeof(head) == rest);
-	CHECK(pending->bytes[len - 1] == 7);
+	CHECK(pending->bytes == bytes && pending->bytes[len - 1] == 7);
 	CHECK(memcmp(pending->bytes, &head, sizeof(head)) == 0);
 	CHECK(table.writes == 1 && table.write_bytes == len);
-	CHECK(pending_reserve(&table, sizeof(head)) != rest);
+	CHECK(pending_reserve(&table) != bytes);
 	pending_remove(&table, pending);
 	pending_release(&table);
 }
