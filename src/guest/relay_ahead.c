@@ -204,9 +204,8 @@ void ahead_used(struct ahead_table *table, unsigned share, const void *request,
 	struct fuse_read_in in;
 	struct ahead **link = find(table, share, request, len, &in);
 
-	if (link &&
-	    ((*link)->opcode == FUSE_READDIR || in.offset >= (*link)->len ||
-	     in.size >= (*link)->len - in.offset))
+	if (link && (*link)->opcode == FUSE_READ &&
+	    (in.offset >= (*link)->len || in.size >= (*link)->len - in.offset))
 		discard(table, link);
 }
 

@@ -77,6 +77,15 @@ void relay_fuse_repeat(struct pending *pending)
 	memcpy(at, &in, sizeof(in));
 }
 
+/* What is kept of it is about what the kernel has. */
+static void forget_node(struct relay *relay, unsigned share, uint64_t node)
+{
+	listings_drop(&relay->listings, share, node);
+	ahead_drop(&relay->ahead, share, node);
+	if (relay->writes.errors)
+		writes_forget(&relay->writes, share, node);
+}
+
 static void forget(struct relay *relay, unsigned share,
 		   const struct fuse_in_header *head, const uint8_t *bytes,
 		   size_t len)
@@ -84,14 +93,12 @@ static void forget(struct relay *relay, unsigned share,
 	size_t at = sizeof(*head) + sizeof(struct fuse_batch_forget_in);
 	struct fuse_forget_one one;
 
-	if (!relay->writes.errors)
-		return;
 	if (head->opcode == FUSE_FORGET)
-		writes_forget(&relay->writes, share, head->nodeid);
+		forget_node(relay, share, head->nodeid);
 	for (; head->opcode == FUSE_BATCH_FORGET && at + sizeof(one) <= len;
 	     at += sizeof(one)) {
 		memcpy(&one, bytes + at, sizeof(one));
-		writes_forget(&relay->writes, share, one.nodeid);
+		forget_node(relay, share, one.nodeid);
 	}
 }
 
@@ -455,9 +462,15 @@ static void pass_answer(struct relay *relay, const struct pending *pending,
 	}
 	if (pending->opcode == FUSE_INIT && !head->error)
 		share->initialised = true;
-	if (share->fd >= 0 && write(share->fd, bytes, head->len) < 0 &&
-	    errno != ENOENT)
-		log_limited(LOG_LEVEL_DEBUG, "answer: %s", strerror(errno));
+	if (share->fd >= 0 && write(share->fd, bytes, head->len) < 0) {
+		if (errno != ENOENT)
+			log_limited(LOG_LEVEL_DEBUG, "answer: %s",
+				    strerror(errno));
+		return;
+	}
+	if (pending->opcode == FUSE_READDIRPLUS && !head->error)
+		relay_walk_answered(relay, pending, bytes + sizeof(*head),
+				    head->len - sizeof(*head));
 }
 
 /* Both kinds begin with the node. */

@@ -228,6 +228,9 @@ void relay_fuse_over(struct relay *relay, unsigned share);
 /* A listing that came ahead; false when it is none. */
 bool relay_walk_take(struct relay *relay, unsigned share, const uint8_t *bytes,
 		     size_t len);
+/* The server's answer to READDIRPLUS, which the kernel has. */
+void relay_walk_answered(struct relay *relay, const struct pending *pending,
+			 const uint8_t *body, size_t len);
 /* True: READDIRPLUS or LOOKUP was answered. */
 bool relay_walk_list(struct relay *relay, unsigned share, const uint8_t *bytes,
 		     size_t len);

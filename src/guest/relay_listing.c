@@ -26,9 +26,12 @@ struct listing {
 	struct listing_entry *entries; /* owned */
 	uint8_t *bytes;                /* owned */
 	uint64_t folder, seconds;
+	uint64_t end;     /* the kernel asks there for what follows the last */
+	uint64_t until_s; /* names alone, good for so long; 0: never given */
 	uint32_t len, count;
 	uint8_t share;
-	bool whole; /* what is not in it is not there */
+	bool whole;   /* what is not in it is not there */
+	bool lasting; /* all of it may be believed for long */
 	bool used;
 };
 
@@ -183,24 +186,33 @@ static struct listing *find(struct listings *listings, unsigned share,
 	return listing;
 }
 
+static bool is_lasting(const struct fuse_entry_out *out)
+{
+	return out->entry_valid >= LISTING_LASTING_S &&
+	       out->attr_valid >= LISTING_LASTING_S;
+}
+
 static void find_entries(struct listing *listing)
 {
 	struct fuse_dirent dirent;
 	struct fuse_entry_out out;
 	uint32_t found = 0;
 
+	listing->lasting = listing->count > 0;
 	for (size_t at = 0; at < listing->len;) {
 		size_t step = entry_at(listing->bytes, listing->len, at, &out,
 				       &dirent);
 
 		if (out.nodeid) {
 			listing->seconds = out.entry_valid;
+			listing->lasting &= is_lasting(&out);
 			listing->entries[found++] = (struct listing_entry){
 				.listing = listing,
 				.node = out.nodeid,
 				.at = (uint32_t)at,
 			};
 		}
+		listing->end = dirent.off;
 		at += step;
 	}
 }
@@ -250,22 +262,11 @@ static void put_in(struct listings *listings, struct listing *listing)
 	listings->count++;
 }
 
-bool listings_add(struct listings *listings, unsigned share,
-		  const void *payload, size_t len, bool wanted)
+/* In the place of the one that was there, and of the oldest ones. */
+static void replace(struct listings *listings, struct listing *listing)
 {
-	struct listing *listing, *old;
-	struct parsed parsed;
+	struct listing *old = find(listings, listing->share, listing->folder);
 
-	if (parse(payload, len, &parsed) < 0)
-		return false;
-	listing = make(&parsed, share);
-	if (!listing)
-		return false;
-	if (!wanted) {
-		list_append(&listings->owed, &listing->order);
-		return true;
-	}
-	old = find(listings, share, parsed.folder);
 	if (old)
 		owe(listings, old);
 	while (listings->count && (listings->bytes > LISTING_BYTES_MAX ||
@@ -273,7 +274,52 @@ bool listings_add(struct listings *listings, unsigned share,
 		owe(listings,
 		    LIST_ENTRY(listings->order.next, struct listing, order));
 	put_in(listings, listing);
+}
+
+bool listings_add(struct listings *listings, unsigned share,
+		  const void *payload, size_t len, bool wanted)
+{
+	struct listing *listing;
+	struct parsed parsed;
+
+	if (parse(payload, len, &parsed) < 0)
+		return false;
+	listing = make(&parsed, share);
+	if (!listing)
+		return false;
+	if (wanted)
+		replace(listings, listing);
+	else
+		list_append(&listings->owed, &listing->order);
 	return true;
+}
+
+/* Without a node an entry is a name to the kernel, and no more. */
+static void keep_names(struct listing *listing, uint64_t now_s)
+{
+	for (uint32_t i = 0; i < listing->count; i++)
+		memset(listing->bytes + listing->entries[i].at, 0,
+		       sizeof(struct fuse_entry_out));
+	listing->until_s = now_s + listing->seconds / 2;
+}
+
+void listings_keep(struct listings *listings, unsigned share,
+		   const void *payload, size_t len, uint64_t now_s)
+{
+	struct listing *listing;
+	struct parsed parsed;
+
+	if (parse(payload, len, &parsed) < 0)
+		return;
+	listing = make(&parsed, share);
+	if (!listing)
+		return;
+	if (!listing->lasting) {
+		release(listing);
+		return;
+	}
+	keep_names(listing, now_s);
+	replace(listings, listing);
 }
 
 bool listing_tells_of(const void *payload, size_t len, uint64_t node)
@@ -295,9 +341,24 @@ bool listing_tells_of(const void *payload, size_t len, uint64_t node)
 	return false;
 }
 
+/* The listing, or that nothing follows it. */
+static bool find_part(const struct listing *listing,
+		      const struct fuse_read_in *in, const uint8_t **bytes,
+		      size_t *len)
+{
+	bool rest = in->offset && in->offset == listing->end &&
+		    listing->until_s && listing->whole;
+
+	if (!rest && (in->offset || in->size < listing->len))
+		return false;
+	*bytes = listing->bytes;
+	*len = rest ? 0 : listing->len;
+	return true;
+}
+
 bool listings_find(struct listings *listings, unsigned share,
-		   const void *request, size_t len, const uint8_t **bytes,
-		   size_t *answer_len)
+		   const void *request, size_t len, uint64_t now_s,
+		   const uint8_t **bytes, size_t *answer_len)
 {
 	struct fuse_in_header head;
 	struct fuse_read_in in;
@@ -308,12 +369,13 @@ bool listings_find(struct listings *listings, unsigned share,
 	memcpy(&head, request, sizeof(head));
 	memcpy(&in, (const uint8_t *)request + sizeof(head), sizeof(in));
 	listing = find(listings, share, head.nodeid);
-	if (!listing || head.opcode != FUSE_READDIRPLUS || in.offset ||
-	    in.size < listing->len)
+	if (!listing || head.opcode != FUSE_READDIRPLUS)
 		return false;
-	*bytes = listing->bytes;
-	*answer_len = listing->len;
-	return true;
+	if (listing->until_s && now_s >= listing->until_s) {
+		owe(listings, listing);
+		return false;
+	}
+	return find_part(listing, &in, bytes, answer_len);
 }
 
 /* Of more than fit nobody is told: then less is sent ahead. */
@@ -327,19 +389,18 @@ static void note_use(struct listings *listings, struct listing *listing)
 }
 
 void listings_given(struct listings *listings, unsigned share, uint64_t folder,
-		    bool taken)
+		    uint64_t now_s, bool taken)
 {
 	struct listing *listing = find(listings, share, folder);
 
-	if (!listing)
+	if (!listing || listing->until_s)
 		return;
 	if (!taken) {
 		owe(listings, listing);
 		return;
 	}
 	note_use(listings, listing);
-	take_out(listings, listing);
-	release(listing);
+	keep_names(listing, now_s);
 }
 
 enum listing_found listings_lookup(struct listings *listings, unsigned share,
@@ -359,7 +420,8 @@ enum listing_found listings_lookup(struct listings *listings, unsigned share,
 	memcpy(&head, request, sizeof(head));
 	name_len = strlen(name);
 	listing = find(listings, share, head.nodeid);
-	if (!listing)
+	/* Whether a name is there the kernel knows as long as that one does. */
+	if (!listing || listing->until_s)
 		return LISTING_UNKNOWN;
 	for (size_t at = 0; at < listing->len; at += step) {
 		const uint8_t *entry = listing->bytes + at;

@@ -12,7 +12,14 @@
  *
  * The server counts each entry as one that the kernel was given. Entries that
  * the kernel never gets are owed to the server: listings_forget() makes the
- * messages by which it hears that they are forgotten. Pure.
+ * messages by which it hears that they are forgotten.
+ *
+ * Some come to a folder twice: rm looks whether it is empty before it lists
+ * it, and a kernel keeps only what was read to its end. So a listing that was
+ * given, or that the server has answered, is kept as names alone: each entry is
+ * the kernel's already, and need not be given, counted or compared once more.
+ * It goes with the first entry that the kernel forgets, and long before the
+ * kernel would ask for every name. Pure.
  */
 #pragma once
 
@@ -29,7 +36,8 @@
 #define LISTING_COUNT_MAX 2048
 #define LISTING_LEN_MAX (128U << 10)
 #define LISTING_USED_MAX 64
-#define LISTING_TELL 8 /* used ones, then the server is told */
+#define LISTING_TELL 8       /* used ones, then the server is told */
+#define LISTING_LASTING_S 60 /* less than where the host watches a folder */
 
 struct listing;
 struct listing_entry;
@@ -67,16 +75,23 @@ void listings_release(struct listings *listings);
  */
 bool listings_add(struct listings *listings, unsigned share,
 		  const void *payload, size_t len, bool wanted);
+/*
+ * Such a payload made of what the server has answered: the kernel has it, and
+ * it is kept as one that was given, if it may be believed for long.
+ */
+void listings_keep(struct listings *listings, unsigned share,
+		   const void *payload, size_t len, uint64_t now_s);
 /* Does this payload tell anything of the node? */
 bool listing_tells_of(const void *payload, size_t len, uint64_t node);
 
-/* The answer to READDIRPLUS; it holds until the table is used again. */
+/* The answer to READDIRPLUS; it holds until the table is used again. Seconds
+ * are of any clock that does not go back. */
 bool listings_find(struct listings *listings, unsigned share,
-		   const void *request, size_t len, const uint8_t **bytes,
-		   size_t *answer_len);
+		   const void *request, size_t len, uint64_t now_s,
+		   const uint8_t **bytes, size_t *answer_len);
 /* The kernel has got it; or it was not there any more to get it. */
 void listings_given(struct listings *listings, unsigned share, uint64_t folder,
-		    bool taken);
+		    uint64_t now_s, bool taken);
 /* The answer to LOOKUP; THERE is the kernel's from now on. */
 enum listing_found listings_lookup(struct listings *listings, unsigned share,
 				   const void *request, size_t len,

@@ -6,11 +6,16 @@
 #include <linux/fuse.h>
 #include <string.h>
 #include <sys/uio.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "base/log.h"
 #include "guest/relay_internal.h"
 #include "proto/cursor.h"
+
+#define LISTING_HEAD_BYTES 24U
+/* A page is what a kernel asks for, and some ask for more. */
+#define LISTING_KEPT_MAX (32U << 10)
 
 /* Is something under way that may change what the listing says? */
 static bool is_changing(struct relay *relay, unsigned share,
@@ -39,17 +44,50 @@ bool relay_walk_take(struct relay *relay, unsigned share, const uint8_t *bytes,
 	return listings_add(&relay->listings, share, bytes, len, wanted);
 }
 
+static uint64_t now_s(void)
+{
+	struct timespec now;
+
+	clock_gettime(CLOCK_MONOTONIC_COARSE, &now);
+	return (uint64_t)now.tv_sec;
+}
+
+void relay_walk_answered(struct relay *relay, const struct pending *pending,
+			 const uint8_t *body, size_t len)
+{
+	uint8_t payload[LISTING_HEAD_BYTES + LISTING_KEPT_MAX];
+	struct writer w = writer_over(payload, sizeof(payload));
+	struct fuse_read_in in;
+
+	if (pending->len != sizeof(struct fuse_in_header) + sizeof(in) ||
+	    !len || len > LISTING_KEPT_MAX ||
+	    relay->pending.count > RELAY_AHEAD_PENDING_MAX)
+		return;
+	memcpy(&in, pending->bytes + sizeof(struct fuse_in_header), sizeof(in));
+	if (in.offset)
+		return;
+	writer_u32(&w, FUSE_READDIRPLUS);
+	writer_u32(&w, 0); /* whether it is whole nobody has said */
+	writer_u64(&w, pending->node);
+	writer_u64(&w, 0);
+	writer_bytes(&w, body, len);
+	if (!is_changing(relay, pending->share, payload, writer_len(&w)))
+		listings_keep(&relay->listings, pending->share, payload,
+			      writer_len(&w), now_s());
+}
+
 bool relay_walk_list(struct relay *relay, unsigned share, const uint8_t *bytes,
 		     size_t len)
 {
 	struct fuse_in_header in;
 	struct fuse_out_header head = { 0 };
 	const uint8_t *found;
+	uint64_t now = now_s();
 	struct iovec iov[2];
 	size_t found_len;
 	bool taken;
 
-	if (!listings_find(&relay->listings, share, bytes, len, &found,
+	if (!listings_find(&relay->listings, share, bytes, len, now, &found,
 			   &found_len))
 		return false;
 	memcpy(&in, bytes, sizeof(in));
@@ -60,7 +98,7 @@ bool relay_walk_list(struct relay *relay, unsigned share, const uint8_t *bytes,
 	taken = writev(relay->shares[share].fd, iov, 2) >= 0;
 	if (!taken)
 		log_limited(LOG_LEVEL_DEBUG, "answer: %s", strerror(errno));
-	listings_given(&relay->listings, share, in.nodeid, taken);
+	listings_given(&relay->listings, share, in.nodeid, now, taken);
 	return true;
 }
 

@@ -10,6 +10,7 @@ import shutil
 import signal
 import subprocess
 import sys
+import threading
 import time
 
 import pytest
@@ -428,6 +429,50 @@ def test_a_walk_sees_what_is_there_now(boot):
         for _ in walk:
             pass
     assert seen(inside) == seen(machine.host)
+
+
+def peek(path):
+    """One name; the kernel keeps no listing that was not read to its end."""
+    with os.scandir(path) as names:
+        return next((entry.name for entry in names), None)
+
+
+def is_told_alone(machine, path):
+    """Does a folder that was seen not need the server to be seen again?"""
+    first, again = peek(path), []
+    os.kill(machine.files.pid, signal.SIGSTOP)
+    asking = threading.Thread(target=lambda: again.append(peek(path)))
+    asking.start()
+    asking.join(1)
+    alone = not asking.is_alive()
+    os.kill(machine.files.pid, signal.SIGCONT)
+    asking.join()
+    assert again == [first]
+    return alone
+
+
+def test_who_comes_again_is_not_a_matter_of_the_server(boot):
+    """rm lists each folder twice: its names are kept inside."""
+    machine = boot()
+    grow(machine.host, 3, 4)
+    assert machine.wait_ready() == ""
+    inside = machine.path("")
+    for folder in ("", "p0", "p1", "p2"):
+        os.listdir(f"{inside}/{folder}")  # their names are believed for long
+    # Events of what was just made there may end it for some.
+    assert any(is_told_alone(machine, f"{inside}/p{i}/f{j}") for i in range(3) for j in range(4))
+    # What the kernel has forgotten it must get with the names, not one by one.
+    with open("/proc/sys/vm/drop_caches", "w", encoding="ascii") as file:
+        file.write("2")
+    assert seen(inside) == seen(machine.host)
+    for name in os.listdir(f"{machine.host}/p1/f2"):
+        os.unlink(f"{machine.host}/p1/f2/{name}")
+    os.mkdir(f"{machine.host}/p1/f2/made")
+    deadline = time.monotonic() + 30
+    while peek(f"{inside}/p1/f2") != "made" or os.listdir(f"{inside}/p1/f2") != ["made"]:
+        assert time.monotonic() < deadline
+    os.rmdir(f"{inside}/p1/f2/made")
+    assert os.listdir(f"{inside}/p1/f2") == []
 
 
 def test_a_walk_goes_on_when_the_server_is_replaced(boot):

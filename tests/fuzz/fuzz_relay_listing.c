@@ -31,13 +31,13 @@ static void list(struct listings *listings)
 	const uint8_t *bytes;
 	size_t len;
 
-	if (!listings_find(listings, 0, &request, sizeof(request), &bytes,
+	if (!listings_find(listings, 0, &request, sizeof(request), 1, &bytes,
 			   &len))
 		return;
 	FUZZ_CHECK(len <= 4096);
 	for (size_t i = 0; i < len; i++)
 		sum += bytes[i]; /* for the sanitizer */
-	listings_given(listings, 0, 7, len & 1);
+	listings_given(listings, 0, 7, 1, len & 1);
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
@@ -53,6 +53,9 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	look_up(&listings, data, size);
 	if (size > 200)
 		look_up(&listings, data + 24 + 128 + 24, size - 176);
+	list(&listings);
+	list(&listings);
+	listings_keep(&listings, 0, data, size, 1);
 	list(&listings);
 	listings_drop(&listings, 0, 8);
 	listings_clear(&listings);

@@ -67,12 +67,14 @@ static void a_file_is_read_in_parts_and_then_gone(void)
 	CHECK(table.count == 0 && table.bytes == 0);
 }
 
-static void the_end_of_a_folder_is_told_once(void)
+static void the_end_of_a_folder_is_told_until_it_changes(void)
 {
 	ahead_init(&table);
 	CHECK(add(FUSE_READDIR, 7, 99, "", 0));
 	CHECK(!ask(FUSE_READDIRPLUS, 7, 98, 4096, ""));
 	CHECK(ask(FUSE_READDIRPLUS, 7, 99, 4096, ""));
+	CHECK(ask(FUSE_READDIRPLUS, 7, 99, 4096, ""));
+	ahead_drop(&table, 1, 7);
 	CHECK(!ask(FUSE_READDIRPLUS, 7, 99, 4096, ""));
 }
 
@@ -310,7 +312,7 @@ static void a_ticket_has_one_path_or_two(void)
 int main(void)
 {
 	RUN(a_file_is_read_in_parts_and_then_gone);
-	RUN(the_end_of_a_folder_is_told_once);
+	RUN(the_end_of_a_folder_is_told_until_it_changes);
 	RUN(absent_names_are_told_until_the_folder_changes);
 	RUN(nothing_is_kept_of_what_a_request_changes);
 	RUN(the_other_folder_of_a_rename_is_dropped_too);

@@ -12,10 +12,14 @@
 
 #define SHARE 1
 #define FOLDER 7
+#define SECONDS 600
+#define NOW_S 1000
+#define LAST_OFFSET 77
 
 static struct listings listings;
 static uint8_t payload[8192], request[512], message[4096];
 static size_t payload_len;
+static const uint8_t *answer; /* the last one */
 
 static void begin_at(uint32_t opcode, uint32_t flags, uint64_t folder)
 {
@@ -33,12 +37,14 @@ static void begin(uint64_t folder)
 	begin_at(FUSE_READDIRPLUS, RECORD_LISTING_WHOLE, folder);
 }
 
-static void put(const char *name, uint64_t node)
+static void put_for(const char *name, uint64_t node, uint64_t seconds)
 {
 	struct fuse_entry_out out = { .nodeid = node,
-				      .entry_valid = node ? 600 : 0,
+				      .entry_valid = node ? seconds : 0,
+				      .attr_valid = node ? SECONDS : 0,
 				      .attr = { .ino = node + 100 } };
-	struct fuse_dirent dirent = { .namelen = (uint32_t)strlen(name) };
+	struct fuse_dirent dirent = { .namelen = (uint32_t)strlen(name),
+				      .off = LAST_OFFSET };
 	size_t len = FUSE_NAME_OFFSET_DIRENTPLUS + dirent.namelen;
 
 	memcpy(payload + payload_len, &out, sizeof(out));
@@ -47,6 +53,11 @@ static void put(const char *name, uint64_t node)
 	       dirent.namelen);
 	memset(payload + payload_len + len, 0, FUSE_DIRENT_ALIGN(len) - len);
 	payload_len += FUSE_DIRENT_ALIGN(len);
+}
+
+static void put(const char *name, uint64_t node)
+{
+	put_for(name, node, SECONDS);
 }
 
 static bool add(bool wanted)
@@ -64,7 +75,9 @@ static void add_usual(void)
 	CHECK(add(true));
 }
 
-static bool ask(uint64_t folder, uint64_t offset, uint32_t size)
+/* The length of the answer; -1: it has to be asked for. */
+static long ask_at(uint64_t folder, uint64_t offset, uint32_t size,
+		   uint64_t now_s)
 {
 	struct fuse_in_header head = { .opcode = FUSE_READDIRPLUS,
 				       .nodeid = folder };
@@ -75,10 +88,19 @@ static bool ask(uint64_t folder, uint64_t offset, uint32_t size)
 	memcpy(request, &head, sizeof(head));
 	memcpy(request + sizeof(head), &in, sizeof(in));
 	if (!listings_find(&listings, SHARE, request, sizeof(head) + sizeof(in),
-			   &bytes, &len))
-		return false;
-	CHECK(len == payload_len - 24 && len <= size);
-	return true;
+			   now_s, &bytes, &len))
+		return -1;
+	CHECK(len <= size);
+	answer = bytes;
+	return (long)len;
+}
+
+static bool ask(uint64_t folder, uint64_t offset, uint32_t size)
+{
+	long len = ask_at(folder, offset, size, NOW_S);
+
+	CHECK(len < 0 || len == (long)payload_len - 24);
+	return len >= 0;
 }
 
 static enum listing_found look(const char *name, struct fuse_entry_out *out)
@@ -127,13 +149,107 @@ static void a_listing_is_given_once_and_then_the_kernels(void)
 	CHECK(!ask(FOLDER + 1, 0, 4096) && !ask(FOLDER, 1, 4096));
 	CHECK(!ask(FOLDER, 0, 100)); /* it does not fit */
 	CHECK(ask(FOLDER, 0, 4096));
-	listings_given(&listings, SHARE, FOLDER, true);
-	CHECK(!ask(FOLDER, 0, 4096) && !forgotten());
+	listings_given(&listings, SHARE, FOLDER, NOW_S, true);
 	CHECK(listings.used_count == 1 && listings.used[0].folder == FOLDER);
-	CHECK(!listings.count && !listings.bytes);
+	listings_clear(&listings);
+	CHECK(!listings.count && !listings.bytes && !forgotten());
 	add_usual();
-	listings_given(&listings, SHARE, FOLDER, false);
+	listings_given(&listings, SHARE, FOLDER, NOW_S, false);
 	CHECK(forgotten() == 17 && !forgotten());
+	listings_release(&listings);
+}
+
+static unsigned nodes_in_answer(size_t len)
+{
+	struct fuse_entry_out out;
+	struct fuse_dirent dirent;
+	unsigned nodes = 0;
+
+	for (size_t at = 0; at < len;) {
+		memcpy(&out, answer + at, sizeof(out));
+		memcpy(&dirent, answer + at + sizeof(out), FUSE_NAME_OFFSET);
+		nodes += out.nodeid != 0;
+		at += FUSE_DIRENT_ALIGN(FUSE_NAME_OFFSET_DIRENTPLUS +
+					dirent.namelen);
+	}
+	return nodes;
+}
+
+static void a_given_listing_stays_as_names_for_a_while(void)
+{
+	struct fuse_entry_out out;
+	long len;
+
+	listings_init(&listings);
+	add_usual();
+	len = (long)payload_len - 24;
+	CHECK(ask_at(FOLDER, LAST_OFFSET, 4096, NOW_S) < 0);
+	CHECK(ask(FOLDER, 0, 4096) && nodes_in_answer((size_t)len) == 2);
+	listings_given(&listings, SHARE, FOLDER, NOW_S, true);
+	CHECK(ask(FOLDER, 0, 4096) && nodes_in_answer((size_t)len) == 0);
+	CHECK(ask_at(FOLDER, LAST_OFFSET, 4096, NOW_S) == 0);
+	CHECK(!ask(FOLDER, LAST_OFFSET + 1, 4096) && !ask(FOLDER, 0, 100));
+	/* Told once, however often it is used. */
+	listings_given(&listings, SHARE, FOLDER, NOW_S, true);
+	CHECK(listings.used_count == 1);
+	/* A name is the kernel's business. */
+	CHECK(look("one", &out) == LISTING_UNKNOWN);
+	CHECK(look("three", &out) == LISTING_UNKNOWN);
+	CHECK(ask_at(FOLDER, 0, 4096, NOW_S + SECONDS / 2 - 1) == len);
+	CHECK(ask_at(FOLDER, 0, 4096, NOW_S + SECONDS / 2) < 0);
+	CHECK(!listings.count && !forgotten());
+	listings_release(&listings);
+}
+
+static void names_go_with_the_first_entry_that_does(void)
+{
+	listings_init(&listings);
+	add_usual();
+	listings_given(&listings, SHARE, FOLDER, NOW_S, true);
+	listings_drop(&listings, SHARE, 9);
+	CHECK(!ask(FOLDER, 0, 4096) && !forgotten());
+	add_usual();
+	listings_given(&listings, SHARE, FOLDER, NOW_S, true);
+	listings_drop(&listings, SHARE, FOLDER);
+	CHECK(!ask(FOLDER, 0, 4096) && !forgotten());
+	listings_release(&listings);
+}
+
+static void what_the_server_answered_is_kept_if_it_lasts(void)
+{
+	listings_init(&listings);
+	add_usual();
+	listings_clear(&listings);
+	CHECK(forgotten() == 17);
+	listings_keep(&listings, SHARE, payload, payload_len, NOW_S);
+	CHECK(ask(FOLDER, 0, 4096) && nodes_in_answer(payload_len - 24) == 0);
+	/* Nobody is told of a use: it was no guess. */
+	CHECK(!listings.used_count);
+	listings_clear(&listings);
+	CHECK(!forgotten());
+	begin(FOLDER);
+	put_for("short", 8, LISTING_LASTING_S - 1);
+	listings_keep(&listings, SHARE, payload, payload_len, NOW_S);
+	CHECK(!listings.count);
+	begin(FOLDER);
+	put(".", 0); /* nothing says how long it lasts */
+	listings_keep(&listings, SHARE, payload, payload_len, NOW_S);
+	CHECK(!listings.count);
+	listings_keep(&listings, SHARE, payload, payload_len - 1, NOW_S);
+	CHECK(!listings.count && !forgotten());
+	listings_release(&listings);
+}
+
+static void the_end_of_a_part_is_not_known(void)
+{
+	listings_init(&listings);
+	begin(FOLDER);
+	put("one", 8);
+	payload[4] = 0; /* there is more in the folder */
+	CHECK(add(true));
+	listings_given(&listings, SHARE, FOLDER, NOW_S, true);
+	CHECK(ask(FOLDER, 0, 4096));
+	CHECK(ask_at(FOLDER, LAST_OFFSET, 4096, NOW_S) < 0);
 	listings_release(&listings);
 }
 
@@ -244,6 +360,10 @@ static void what_is_no_listing_is_refused(void)
 int main(void)
 {
 	RUN(a_listing_is_given_once_and_then_the_kernels);
+	RUN(a_given_listing_stays_as_names_for_a_while);
+	RUN(names_go_with_the_first_entry_that_does);
+	RUN(what_the_server_answered_is_kept_if_it_lasts);
+	RUN(the_end_of_a_part_is_not_known);
 	RUN(names_are_found_in_it_once);
 	RUN(what_is_not_whole_says_nothing_of_other_names);
 	RUN(whatever_changes_an_entry_drops_the_listing);
