@@ -6,7 +6,8 @@ Same kernel, template and machine everywhere. virtiofsd counts with the better o
 cache=auto and cache=always, row by row, writeback on. These are two tries, of which on a
 noisy machine the better one is better than one; so bawn has two as well. They take turns
 stage by stage (a cold row, or all rows that change something), since a shared machine may
-be half as fast a minute later. Cold is a fresh machine with caches dropped on both sides
+be half as fast a minute later; and a stage during which the host's own host took more than
+a fiftieth of the CPUs away is measured again, whoever it was. Cold is a fresh machine with caches dropped on both sides
 (the guest's own disk: caches dropped). The clock is the guest's; what writes ends with `sync` inside the time, and
 every file is hashed on the host afterwards. The build uses the compiler of the template.
 
@@ -43,6 +44,7 @@ TAR = "/var/tmp/bench.tar"
 SAMPLE = "/var/tmp/sample"  # of a guest
 DROP = "sync; echo 3 > /proc/sys/vm/drop_caches"
 MEMORY_FOLDERS, MEMORY_FILES, MEMORY_MB = 2000, 100, 64
+STOLEN_MOST, STOLEN_TRIES = 0.02, 4
 
 
 class Row:
@@ -214,6 +216,23 @@ class Ground:
             trees.tidy(self.path)
 
 
+class Stolen:
+    """What share of the CPUs somebody else had since it was made."""
+
+    def __init__(self):
+        self.before = self.now()
+
+    @staticmethod
+    def now():
+        with open("/proc/stat", encoding="ascii") as file:
+            ticks = [int(word) for word in file.readline().split()[1:9]]
+        return ticks[7], sum(ticks)
+
+    def share(self):
+        stolen, ticks = (after - before for after, before in zip(self.now(), self.before))
+        return stolen / ticks if ticks else 0
+
+
 class Bench:
     """The folders, and the times by row and system."""
 
@@ -221,6 +240,7 @@ class Bench:
         self.scratch, self.root = scratch, f"{scratch}/workspace"
         self.uid = AGENT_UID if os.getuid() == 0 else os.getuid()
         self.times = {}
+        self.stolen = 0  # of the worst row of a stage
         self.blueprint = None
         self.ground = Ground(scratch, self.root)
         trees.make_root(self.root, self.uid)
@@ -255,9 +275,11 @@ class Bench:
         system.sh(f"cd {system.sample} && TAR={system.sample}/tar && {PRIME}", user="agent")
 
     def clock(self, system, row):
+        stolen = Stolen()
         out = system.sh(f"TAR={TAR} && cd {system.root} && begin=$EPOCHREALTIME && "
                         f"{{ {row.script}; }} && "
                         'end=$EPOCHREALTIME && echo "TIME $begin $end"', user="agent")
+        self.stolen = max(self.stolen, stolen.share())
         begin, end = re.search(r"TIME (\S+) (\S+)", out).groups()
         if not out.startswith(row.expect):
             sys.exit(f"{system.name}: {row.name}: {out}")
@@ -282,6 +304,14 @@ class Bench:
                 if hashlib.sha256(file.read()).digest() != \
                         hashlib.sha256(bytes(256 << 20)).digest():
                     sys.exit("write: the host has other bytes")
+
+    def stage(self, system, rows):
+        self.ground.lay()
+        try:
+            self.measure(system, rows)
+        finally:
+            system.close()
+            self.ground.clear()
 
     def measure(self, system, rows):
         for row in rows:
@@ -420,12 +450,12 @@ def measure_all(bench, rows, only, options):
         jobs += [(system, writing) for system in own]
     for _ in range(options.rounds):
         for system, its_rows in jobs:
-            bench.ground.lay()
-            try:
-                bench.measure(system, its_rows)
-            finally:
-                system.close()
-                bench.ground.clear()
+            for _ in range(STOLEN_TRIES):
+                bench.stolen = 0
+                bench.stage(system, its_rows)
+                if bench.stolen <= STOLEN_MOST:
+                    break
+                print(f"    {bench.stolen:.0%} of the CPUs were taken away: once more", flush=True)
     table(bench.times)
     bars(bench.times)
 
