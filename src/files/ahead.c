@@ -61,7 +61,10 @@ void ahead_list(struct op *op, bool first)
 	if (op->node->watch < 0)
 		return;
 	if (!first) {
-		ahead->list = folder;
+		/* The relay may have told the beginning: then nothing is new.
+		 */
+		if (folder && folder->next == op->request->in.read.offset)
+			ahead->list = folder;
 		return;
 	}
 	if (!folder) {
@@ -73,7 +76,16 @@ void ahead_list(struct op *op, bool first)
 	folder->share = (uint8_t)op->share_index;
 	folder->count = folder->sent = folder->folder_count = 0;
 	folder->fetched = 0;
+	folder->next = 0;
 	ahead->list = folder;
+}
+
+void ahead_listed_to(struct op *op, uint64_t offset)
+{
+	struct ahead_folder *folder = op->server->ahead.list;
+
+	if (folder && folder->id == op->request->node)
+		folder->next = offset;
 }
 
 void ahead_absent(struct op *op)

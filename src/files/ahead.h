@@ -45,6 +45,7 @@ struct ahead_folder {
 	uint16_t count, sent, folder_count;
 	uint16_t fetched; /* of count: the disk was asked for them */
 	uint16_t folder_room;
+	uint64_t next;               /* offset: so far it was listed */
 	uint64_t files[AHEAD_FILES]; /* ids */
 	uint64_t *folders;           /* the same; owned */
 };
@@ -79,6 +80,8 @@ void ahead_list(struct op *op, bool first);
 void ahead_absent(struct op *op);
 /* An entry of it was given. */
 void ahead_listed(struct op *op, struct node *node, const struct statx *st);
+/* So far, for now. */
+void ahead_listed_to(struct op *op, uint64_t offset);
 /* It came to its end there. */
 void ahead_end(struct op *op, uint64_t offset);
 /* A folder was made, and nothing is in it. */

@@ -242,6 +242,8 @@ static int list(struct op *op, size_t entry_cost, size_t limit, add_fn *add)
 	do
 		n = add_some(&listing, ask, add, &added);
 	while (n > 0);
+	if (added)
+		ahead_listed_to(op, listing.off);
 	/*
 	 * ext4 takes a new descriptor's first position for where names begin
 	 * when it is that of the end: rewound, the folder would look empty.

@@ -31,6 +31,8 @@
 #define SEND_BYTES (32U << 10)
 /* Requests in a row for which nobody had to be woken. */
 #define LOOKS_TO_MUTE 16
+/* At once: what comes from the server has its turn, too. */
+#define PULLS_PER_ROUND 64
 
 static void answer(struct relay *relay, unsigned share, uint64_t unique,
 		   int error)
@@ -414,7 +416,8 @@ bool relay_fuse_pull(struct relay *relay, unsigned share)
 	struct stream_out *out = &relay->shared->out;
 	bool some = false;
 
-	while (from->readable && may_pull(relay)) {
+	for (int i = 0;
+	     i < PULLS_PER_ROUND && from->readable && may_pull(relay); i++) {
 		uint8_t *room = stream_out_room(out);
 		ssize_t n;
 

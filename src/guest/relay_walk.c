@@ -55,7 +55,8 @@ static uint64_t now_s(void)
 void relay_walk_answered(struct relay *relay, const struct pending *pending,
 			 const uint8_t *body, size_t len)
 {
-	uint8_t payload[LISTING_HEAD_BYTES + LISTING_KEPT_MAX];
+	/* Of the loop alone; on the stack it would be cleared each time. */
+	static uint8_t payload[LISTING_HEAD_BYTES + LISTING_KEPT_MAX];
 	struct writer w = writer_over(payload, sizeof(payload));
 	struct fuse_read_in in;
 

@@ -136,6 +136,41 @@ def test_a_walk_through_many_folders_asks_for_one_in_sixty_four(place, walker, b
     assert asked <= 2 + count // 64, asked
 
 
+def test_the_rest_of_a_folder_alone_is_nothing_new(place, walker):
+    """The relay tells the beginning itself; what follows counts once."""
+    os.mkdir(place.host("many"))
+    for number in range(60):
+        with open(place.host(f"many/{number}"), "wb") as file:
+            file.write(b"x")
+    place.own()
+    top = walker.lookup("many")
+    pages = [page(walker, top.node, 0)]
+    while pages[-1]:
+        pages.append(page(walker, top.node, pages[-1][-1][0]))
+    assert len(pages) > 3
+    files = [node for names in pages for _, name, node in names if name.isdigit()]
+    assert walker.read(files[0]) == b"x"
+    assert set(contents(walker)) >= set(files[1:])
+    walker.raw.clear()
+    for before in pages[:-1]:
+        page(walker, top.node, before[-1][0])
+    assert walker.read(files[-1]) == b"x"
+    assert not contents(walker)
+
+
+def page(files, node, offset):
+    """(offset, name, node) of one READDIRPLUS."""
+    body = files.ok("READDIRPLUS", node, struct.pack("<QQIIQII", 0, offset, 4096, 0, 0, 0, 0))
+    found = []
+    while body:
+        entry = Entry(body)
+        body = body[ENTRY.size + ATTR_BYTES:]
+        _, after, length, _ = struct.unpack_from("<QQII", body)
+        found.append((after, os.fsdecode(body[24:24 + length]), entry.node))
+        body = body[(24 + length + 7) & ~7:]
+    return found
+
+
 def test_who_reads_on_the_way_gets_the_next_files(walker):
     top = walker.readdir(plus=True)
     walker.readdir(top[next(name for name in top if name.startswith("p"))].node, plus=True)
