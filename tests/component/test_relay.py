@@ -393,8 +393,16 @@ def grow(top, outer, inner):
     subprocess.run(["chown", "-R", f"{USER}:{USER}", top], check=True)
 
 
+def size_of(path):
+    """-1: the host has moved it since its folder was listed."""
+    try:
+        return os.stat(path).st_size
+    except FileNotFoundError:
+        return -1
+
+
 def seen(top):
-    return {os.path.relpath(f"{path}/{name}", top): os.stat(f"{path}/{name}").st_size
+    return {os.path.relpath(f"{path}/{name}", top): size_of(f"{path}/{name}")
             for path, _, names in os.walk(top) for name in names}
 
 
