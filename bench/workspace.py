@@ -7,9 +7,10 @@ cache=auto and cache=always, row by row, writeback on. These are two tries, of w
 noisy machine the better one is better than one; so bawn has two as well. They take turns
 stage by stage (a cold row, or all rows that change something), since a shared machine may
 be half as fast a minute later; and a stage during which the host's own host took more than
-a fiftieth of the CPUs away is measured again, whoever it was. Cold is a fresh machine with caches dropped on both sides
-(the guest's own disk: caches dropped). The clock is the guest's; what writes ends with `sync` inside the time, and
-every file is hashed on the host afterwards. The build uses the compiler of the template.
+a fiftieth of the CPUs away is measured again, whoever it was. Cold is a fresh machine with
+caches dropped on both sides (the guest's own disk: caches dropped). The clock is the
+guest's; what writes ends with `sync` inside the time, and every file is hashed on the host
+afterwards. The build uses the compiler of the template.
 
 Before the clock starts each program has done the same with a handful of files on the
 guest's own disk: it is in memory, and translated by the emulator. A machine that has just

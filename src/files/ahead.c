@@ -61,8 +61,7 @@ void ahead_list(struct op *op, bool first)
 	if (op->node->watch < 0)
 		return;
 	if (!first) {
-		/* The relay may have told the beginning: then nothing is new.
-		 */
+		/* Where the relay told the beginning nothing is new. */
 		if (folder && folder->next == op->request->in.read.offset)
 			ahead->list = folder;
 		return;

@@ -68,8 +68,7 @@ bool pending_has_room(const struct pending_table *table);
 /* Copies a request, which begins with a struct fuse_in_header. */
 struct pending *pending_add(struct pending_table *table, unsigned share,
 			    const void *bytes, size_t len);
-/* Where to read the next request to, and a long one that was, without a copy.
- */
+/* Where to read the next request to; and a long one that was, as it lies. */
 uint8_t *pending_reserve(struct pending_table *table);
 struct pending *pending_add_reserved(struct pending_table *table,
 				     unsigned share, size_t len);
