@@ -194,15 +194,14 @@ static bool is_private(const uint8_t *bytes, size_t len)
 	       strncmp((const char *)bytes + at, passes, strlen(passes)) != 0;
 }
 
-/* bytes lie where they would leave from. */
-static void send_write(struct relay *relay, uint8_t *bytes,
-		       struct pending *pending)
+static void send_write(struct relay *relay, struct pending *pending,
+		       uint8_t *room)
 {
 	relay_early_write(relay, pending);
 	/* Somebody waits, or its way is long. */
 	if (!pending->answered || pending->len > BULK_WORTH)
 		relay->urgent = true;
-	if (relay_bulk_send(relay, pending, bytes - RECORD_HEADER_BYTES))
+	if (relay_bulk_send(relay, pending, room))
 		pending->sent = true;
 	else
 		pending_delay(&relay->pending, pending);
@@ -241,9 +240,10 @@ static void drop_changed(struct relay *relay, unsigned share,
 	listings_drop(&relay->listings, share, nodes[1]);
 }
 
-/* True when the request goes to the server as it is. */
-static bool take_request(struct relay *relay, unsigned share, uint8_t *bytes,
-			 size_t len)
+/* True when the request goes to the server as it is; else what goes there is
+ * made in room. */
+static bool take_request(struct relay *relay, unsigned share,
+			 const uint8_t *bytes, size_t len, uint8_t *room)
 {
 	struct fuse_in_header head;
 	uint64_t seconds = 0;
@@ -303,12 +303,13 @@ static bool take_request(struct relay *relay, unsigned share, uint8_t *bytes,
 		return send_change(
 			relay, pending_add(&relay->pending, share, bytes, len));
 	case FUSE_WRITE:
-		send_write(relay, bytes,
-			   pending_add(&relay->pending, share, bytes, len));
+		send_write(relay,
+			   pending_add(&relay->pending, share, bytes, len),
+			   room);
 		return false;
 	case FUSE_CREATE:
 		if (unused &&
-		    relay_make_file(relay, share, bytes, len, seconds))
+		    relay_make_file(relay, share, bytes, len, seconds, room))
 			return false;
 		pending_add(&relay->pending, share, bytes, len);
 		return true;
@@ -318,42 +319,19 @@ static bool take_request(struct relay *relay, unsigned share, uint8_t *bytes,
 	}
 }
 
-static bool is_large(size_t len)
+static bool take_large_write(struct relay *relay, unsigned share, size_t len,
+			     uint8_t *room)
 {
-	return len >= RELAY_WRITE_HEAD + PENDING_LARGE_FROM;
-}
-
-/*
- * Read to where a large write is kept, by one plain read: a list of places is
- * more for the kernel to go through in each look in vain. What is not large
- * goes to where it leaves from.
- */
-static ssize_t read_request(struct relay *relay, int fd, uint8_t *room)
-{
-	uint8_t *reserve = pending_reserve(&relay->pending);
-	ssize_t n = read(fd, reserve, RECORD_PAYLOAD_MAX);
-
-	if (n > 0)
-		memcpy(room, reserve,
-		       is_large((size_t)n) ? RELAY_WRITE_HEAD : (size_t)n);
-	return n;
-}
-
-static bool take_large_write(struct relay *relay, unsigned share,
-			     uint8_t *bytes, size_t len)
-{
+	const uint8_t *bytes = pending_reserve(&relay->pending);
 	struct fuse_in_header head;
 
-	if (!is_large(len))
-		return false;
 	memcpy(&head, bytes, sizeof(head));
-	if (head.opcode != FUSE_WRITE) {
-		memcpy(bytes, pending_reserve(&relay->pending), len);
+	if (head.opcode != FUSE_WRITE ||
+	    len < RELAY_WRITE_HEAD + PENDING_LARGE_FROM)
 		return false;
-	}
 	drop_changed(relay, share, bytes, RELAY_WRITE_HEAD);
-	send_write(relay, bytes,
-		   pending_add_reserved(&relay->pending, share, len));
+	send_write(relay, pending_add_reserved(&relay->pending, share, len),
+		   room);
 	/* The host can work on it beside the next. */
 	relay_send(relay);
 	return true;
@@ -400,13 +378,14 @@ void relay_fuse_rest(struct relay *relay)
 }
 
 static void pass_request(struct relay *relay, unsigned share,
-			 const uint8_t *bytes, size_t len)
+			 const uint8_t *bytes, size_t len, uint8_t *room)
 {
 	struct fuse_in_header head;
 
 	memcpy(&head, bytes, sizeof(head));
 	if (!is_lazy(head.opcode))
 		relay->urgent = true;
+	memcpy(room + RECORD_HEADER_BYTES, bytes, len);
 	stream_out_commit(&relay->shared->out, RECORD_FUSE, share, len);
 }
 
@@ -419,10 +398,12 @@ bool relay_fuse_pull(struct relay *relay, unsigned share)
 	for (int i = 0;
 	     i < PULLS_PER_ROUND && from->readable && may_pull(relay); i++) {
 		uint8_t *room = stream_out_room(out);
-		ssize_t n;
+		/* Where a large write is kept. One plain read: a list of
+		 * places is more for the kernel to go through in each look in
+		 * vain. */
+		uint8_t *bytes = pending_reserve(&relay->pending);
+		ssize_t n = read(from->fd, bytes, RECORD_PAYLOAD_MAX);
 
-		room += RECORD_HEADER_BYTES;
-		n = read_request(relay, from->fd, room);
 		if (n < 0 && (errno == ENOENT || errno == EINTR))
 			continue; /* was taken back meanwhile */
 		if (n < 0 && errno == ENODEV)
@@ -435,10 +416,10 @@ bool relay_fuse_pull(struct relay *relay, unsigned share)
 		if (relay->recent != share)
 			relay->looked = 0;
 		relay->recent = share;
-		if (take_large_write(relay, share, room, (size_t)n))
+		if (take_large_write(relay, share, (size_t)n, room))
 			continue;
-		if (take_request(relay, share, room, (size_t)n))
-			pass_request(relay, share, room, (size_t)n);
+		if (take_request(relay, share, bytes, (size_t)n, room))
+			pass_request(relay, share, bytes, (size_t)n, room);
 		if (out->end - out->start >= SEND_BYTES)
 			relay_send(relay);
 		/* One program: it waits for us, there is hardly another. */

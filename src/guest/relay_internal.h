@@ -276,14 +276,14 @@ void relay_early_reset(struct relay *relay);
  */
 bool relay_make_spares(struct relay *relay, unsigned share,
 		       const uint8_t *bytes, size_t len);
-bool relay_make_file(struct relay *relay, unsigned share, uint8_t *bytes,
-		     size_t len, uint64_t seconds);
+bool relay_make_file(struct relay *relay, unsigned share, const uint8_t *bytes,
+		     size_t len, uint64_t seconds, uint8_t *room);
 void relay_make_done(struct relay *relay, const struct pending *pending,
 		     const struct fuse_out_header *head, const uint8_t *bytes);
 /* True: GETATTR was answered, which is a part of open() of such a file. */
 bool relay_make_open(struct relay *relay, unsigned share,
 		     const struct fuse_in_header *in);
-/* To where records leave from; bytes of the request may lie there. */
+/* To where records leave from. */
 void relay_make_send(struct relay *relay, const struct pending *pending,
 		     uint8_t *room);
 /* None is left of the last server's. */

@@ -118,8 +118,8 @@ void relay_make_send(struct relay *relay, const struct pending *pending,
 			  pending->len + RECORD_MAKE_BYTES);
 }
 
-bool relay_make_file(struct relay *relay, unsigned share, uint8_t *bytes,
-		     size_t len, uint64_t seconds)
+bool relay_make_file(struct relay *relay, unsigned share, const uint8_t *bytes,
+		     size_t len, uint64_t seconds, uint8_t *room)
 {
 	struct {
 		struct fuse_out_header head;
@@ -152,7 +152,7 @@ bool relay_make_file(struct relay *relay, unsigned share, uint8_t *bytes,
 	known_made(&relay->known, share, head.nodeid, &reply.entry)->opener =
 		head.pid;
 	relay_early_say(relay, pending, &reply, sizeof(reply));
-	relay_make_send(relay, pending, bytes);
+	relay_make_send(relay, pending, room + RECORD_HEADER_BYTES);
 	return true;
 }
 

@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "base/mem.h"
+#include "guest/word_copy.h"
 #include "proto/record.h"
 
 static const struct {
@@ -139,7 +140,7 @@ struct pending *pending_add(struct pending_table *table, unsigned share,
 {
 	struct pending *pending = allocate(table, len);
 
-	memcpy(pending->bytes, bytes, len);
+	word_copy(pending->bytes, bytes, len);
 	return insert(table, share, pending, len);
 }
 

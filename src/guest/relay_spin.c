@@ -26,23 +26,23 @@ void spin_init(struct spin *spin)
 void spin_begin(struct spin *spin, uint64_t now)
 {
 	spin->began_ns = spin->looked_ns = now;
+	spin->disturbed = false;
 }
 
 bool spin_again(struct spin *spin, uint64_t now)
 {
 	if (spin->off || spin->score < SPIN_FROM)
 		return false;
-	if (now - spin->looked_ns >= SPIN_DISTURBED_NS)
-		return false; /* and this wait was a long one */
+	spin->disturbed = now - spin->looked_ns >= SPIN_DISTURBED_NS;
 	spin->looked_ns = now;
-	return now - spin->began_ns < SPIN_NS;
+	return !spin->disturbed && now - spin->began_ns < SPIN_NS;
 }
 
 void spin_end(struct spin *spin, uint64_t now)
 {
 	if (now - spin->began_ns >= SPIN_SHORT_NS)
 		spin->score /= 2;
-	else if (spin->score < SPIN_MOST)
+	else if (!spin->disturbed && spin->score < SPIN_MOST)
 		spin->score++;
 }
 

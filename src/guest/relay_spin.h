@@ -11,8 +11,8 @@
  *
  * It must not take a CPU from somebody who needs it: it looks for an instant
  * only, not when the last waits were long, and not when it is the only CPU.
- * When it was kept from running meanwhile, another program wants the CPU: it
- * gives way at once, and this counts as a long wait.
+ * When it was kept from running meanwhile, somebody wants the CPU, mostly the
+ * host, for the very server that is waited for: it gives way at once.
  */
 #pragma once
 
@@ -25,15 +25,16 @@ struct rings;
 #define SPIN_NS 400000ULL /* an answer of the host takes 300 us */
 /* Of one that sleeps it includes the wake-up. */
 #define SPIN_SHORT_NS 500000ULL
-/* Between two looks lie some microseconds, unless another program ran. */
-#define SPIN_DISTURBED_NS 1000000ULL
+/* Between two looks lie some microseconds, unless somebody else ran. */
+#define SPIN_DISTURBED_NS 60000ULL
 /* The likely one is asked for so many times before all are. */
 #define SPIN_TAKES 8
 #define SPIN_FROM 4 /* so many more short waits than long ones */
 #define SPIN_MOST 16
 
 struct spin {
-	bool off; /* the only CPU is the other's */
+	bool off;       /* the only CPU is the other's */
+	bool disturbed; /* in this wait */
 	unsigned score;
 	unsigned takes;               /* since all were asked */
 	uint64_t began_ns, looked_ns; /* this wait, the last look */

@@ -66,25 +66,32 @@ static void who_is_seldom_asked_sleeps_at_once(void)
 		CHECK(wait_for(&spin, &now, SPIN_SHORT_NS) == 0);
 }
 
-static void who_meets_another_program_gives_its_cpu_away(void)
+static void disturb(struct spin *spin, uint64_t *now)
+{
+	spin_begin(spin, *now);
+	*now += SPIN_DISTURBED_NS;
+	CHECK(!spin_again(spin, *now));
+	spin_end(spin, *now);
+}
+
+static void who_is_kept_from_running_gives_its_cpu_away(void)
 {
 	uint64_t now = 77;
 	struct spin spin = busy(&now);
-	unsigned times = 0;
 
-	for (;;) {
-		spin_begin(&spin, now);
-		if (!spin_again(&spin, now))
-			break;
-		now += SPIN_DISTURBED_NS;
-		CHECK(!spin_again(&spin, now));
-		spin_end(&spin, now);
-		CHECK(++times < 8);
-	}
-	/* There again, when it is alone with who asks. */
-	for (int i = 0; i < SPIN_FROM; i++)
-		wait_for(&spin, &now, SPIN_NS / 2);
+	for (int i = 0; i < 100; i++)
+		disturb(&spin, &now);
+	/* It says nothing about when the next one comes. */
 	CHECK(wait_for(&spin, &now, SPIN_NS / 2) > 0);
+	spin = (struct spin){ .score = SPIN_FROM };
+	disturb(&spin, &now);
+	CHECK(spin.score == SPIN_FROM);
+	/* But a long wait is one. */
+	spin_begin(&spin, now);
+	now += SPIN_SHORT_NS;
+	CHECK(!spin_again(&spin, now));
+	spin_end(&spin, now);
+	CHECK(wait_for(&spin, &now, SPIN_NS / 2) == 0);
 }
 
 static void the_only_cpu_is_the_others(void)
@@ -212,7 +219,7 @@ int main(void)
 {
 	RUN(who_is_mostly_asked_soon_looks_before_it_sleeps);
 	RUN(who_is_seldom_asked_sleeps_at_once);
-	RUN(who_meets_another_program_gives_its_cpu_away);
+	RUN(who_is_kept_from_running_gives_its_cpu_away);
 	RUN(the_only_cpu_is_the_others);
 	RUN(it_waits_like_epoll);
 	RUN(it_looks_into_the_rings_as_well);
