@@ -21,7 +21,7 @@ struct op;
 struct server;
 struct statx;
 
-#define AHEAD_FOLDERS 1024      /* that were listed last */
+#define AHEAD_FOLDERS 8192      /* that were listed last */
 #define AHEAD_FILES 128         /* of each */
 #define AHEAD_FILE_BYTES 65536U /* larger ones are read ahead by the kernel */
 #define AHEAD_TURN_BYTES (512U << 10)
