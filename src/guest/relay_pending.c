@@ -17,6 +17,7 @@ static const struct {
 	unsigned spare_max;
 } classes[PENDING_OTHER] = {
 	[PENDING_SMALL] = { 512, PENDING_MAX },
+	[PENDING_MEDIUM] = { 8192, 64 },
 	[PENDING_LARGE] = { RECORD_PAYLOAD_MAX, 8 },
 };
 
@@ -62,6 +63,8 @@ static enum pending_class class_of(size_t len)
 {
 	if (len <= classes[PENDING_SMALL].bytes)
 		return PENDING_SMALL;
+	if (len <= classes[PENDING_MEDIUM].bytes)
+		return PENDING_MEDIUM;
 	return len >= PENDING_LARGE_FROM && len <= classes[PENDING_LARGE].bytes
 		       ? PENDING_LARGE
 		       : PENDING_OTHER;

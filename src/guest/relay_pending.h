@@ -43,8 +43,9 @@ struct pending {
 
 /* Sizes of which some are kept for the next one; others go to malloc. */
 enum pending_class {
-	PENDING_SMALL, /* nearly every request but a write */
-	PENDING_LARGE, /* malloc would ask the kernel each time */
+	PENDING_SMALL,  /* nearly every request but a write */
+	PENDING_MEDIUM, /* small files: what was just used is still at hand */
+	PENDING_LARGE,  /* malloc would ask the kernel each time */
 	PENDING_OTHER,
 
 	PENDING_CLASSES,
