@@ -32,6 +32,7 @@ import re
 import subprocess
 import sys
 import tempfile
+import time
 
 import common
 
@@ -46,6 +47,7 @@ SAMPLE = "/var/tmp/sample"  # of a guest
 DROP = "sync; echo 3 > /proc/sys/vm/drop_caches"
 MEMORY_FOLDERS, MEMORY_FILES, MEMORY_MB = 2000, 100, 64
 STOLEN_MOST, STOLEN_TRIES = 0.02, 4
+UNMOUNT_SECONDS = 10
 
 
 class Row:
@@ -194,7 +196,13 @@ class Ground:
 
     def unmount(self):
         if self.device:
-            common.quiet(["umount", self.path])
+            # What served the folder has up to a second to take in the last writes.
+            deadline = time.monotonic() + UNMOUNT_SECONDS
+            while subprocess.run(["umount", "-q", self.path], check=False,
+                                 stderr=subprocess.DEVNULL).returncode:
+                if time.monotonic() > deadline:
+                    sys.exit(f"{self.path} is still in use")
+                time.sleep(0.05)
             common.quiet(["losetup", "-d", self.device])
         self.device = None
 
