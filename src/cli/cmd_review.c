@@ -14,6 +14,7 @@
 #include "base/mem.h"
 #include "base/own.h"
 #include "base/text.h"
+#include "cli/launcher.h"
 #include "cli/print.h"
 #include "cli/review.h"
 #include "cli/store.h"
@@ -250,6 +251,17 @@ static int drop_one(const struct review *review, const struct review_item *item,
 	return review_drop(review, item, NULL, err);
 }
 
+/*
+ * A guest that runs believes what it was told of these for minutes, most of all
+ * that one of them is not there. One that does not run believes nothing.
+ */
+static void tell_guest(const struct sandbox *sandbox)
+{
+	struct error unused;
+
+	launcher_ask(sandbox, json_pack("{s:s}", "op", "forget"), &unused);
+}
+
 static int change(const struct review *review, const struct options *options,
 		  struct error *err)
 {
@@ -288,8 +300,12 @@ static int run(const struct options *options, struct error *err)
 	if (review_load(&sandbox, &review, err) < 0 ||
 	    check_words(&review, options, err) < 0)
 		return -1;
-	if (apply || drop)
-		return change(&review, options, err);
+	if (apply || drop) {
+		int failed = change(&review, options, err);
+
+		tell_guest(&sandbox);
+		return failed;
+	}
 	if (options_flag(options, "json")) {
 		show_json(&review, options);
 		return 0;

@@ -83,6 +83,8 @@ static void on_line(struct control *control, const char *line)
 {
 	if (text_starts(line, "mark "))
 		mark(control, line + strlen("mark "));
+	else if (strcmp(line, "forget") == 0 && control->on_forget)
+		control->on_forget(control->ctx);
 	else
 		log_warn("unknown line of the launcher");
 }

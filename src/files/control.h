@@ -2,7 +2,8 @@
 /*
  * control.h - lines between bawn-files and the launcher that started it
  *
- * Launcher: `mark LABEL`. Server: `ready` when it has locked itself,
+ * Launcher: `mark LABEL`; `forget`, when somebody has changed what the server
+ * keeps beside the shares. Server: `ready` when it has locked itself,
  * `welcomed` when the guest was told the next marker, `initialised N` when it
  * has mounted share N, `marked LABEL` or `failed TEXT` for each mark. The
  * launcher is the parent; when the channel ends, the server ends.
@@ -24,6 +25,8 @@ struct control {
 	size_t len;
 	/* 0 when a mark was set, else -1 with err: the answer is sent here. */
 	int (*on_mark)(void *ctx, const char *label, struct error *err);
+	/* Nothing that the guest was told is to be believed. May be NULL. */
+	void (*on_forget)(void *ctx);
 	void *ctx;
 };
 

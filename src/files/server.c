@@ -177,6 +177,11 @@ static int on_mark(void *ctx, const char *label, struct error *err)
 	return undo_mark(ctx, label, err);
 }
 
+static void on_forget(void *ctx)
+{
+	watch_drop_soon(ctx);
+}
+
 static void on_write_closed(void *ctx, struct node *node)
 {
 	undo_settle(ctx, node);
@@ -270,6 +275,7 @@ int server_init(struct server *server, struct loop *loop, int port_fd,
 	server->port.ctx = server;
 	control_init(&server->control, control_fd);
 	server->control.on_mark = on_mark;
+	server->control.on_forget = on_forget;
 	server->control.ctx = server;
 	if (worker_init(server, err) < 0)
 		return -1;

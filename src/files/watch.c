@@ -430,6 +430,13 @@ void watch_drop(struct server *server)
 	timer_start(server->loop, &server->watch.pause, PAUSE_MS);
 }
 
+void watch_drop_soon(struct server *server)
+{
+	server->watch.drop_due = true;
+	if (!server->watch.pause.loop)
+		timer_start(server->loop, &server->watch.pause, PAUSE_MS);
+}
+
 static void handle(struct server *server, const uint8_t *bytes, size_t len)
 {
 	for (size_t at = 0; at < len;) {
@@ -541,6 +548,10 @@ void watch_resume(struct server *server)
 	struct watch *watch = &server->watch;
 	bool room = has_room(server);
 
+	if (watch->drop_due && room) {
+		watch->drop_due = false;
+		watch_drop(server);
+	}
 	if (watch->dropping && room)
 		drop_some(server);
 	if (watch->heard_len && room && !watch->pause.loop)

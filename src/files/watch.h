@@ -49,6 +49,7 @@ struct watch {
 	uint64_t names;     /* see watch_names() */
 	struct timer pause; /* between turns */
 	uint32_t dropping;  /* after an overflow: next node to tell of; or 0 */
+	bool drop_due;      /* see watch_drop_soon() */
 };
 
 int watch_init(struct server *server, struct error *err);
@@ -65,8 +66,11 @@ uint64_t watch_names(struct server *server);
 /* There is room for notifications again. */
 void watch_resume(struct server *server);
 
-/* Nothing may be believed any more; folders are watched anew. */
+/* Nothing may be believed any more; folders are watched anew. There must be
+ * room. */
 void watch_drop(struct server *server);
+/* The same, as soon as there is. */
+void watch_drop_soon(struct server *server);
 /*
  * Another share is mounted there, or beneath it: the guest's kernel takes what
  * is mounted away with a name that it is told to forget.

@@ -159,6 +159,12 @@ static void handle_mark(struct client *client, json_t *json)
 		client_refuse(client, ESRCH, "no folder is shared");
 }
 
+static void handle_forget(struct client *client, json_t *json)
+{
+	keeper_files_forget(client->clients->files);
+	client_answer(client, control_ok());
+}
+
 static void on_request(struct client *client, json_t *json)
 {
 	static const struct {
@@ -168,6 +174,7 @@ static void on_request(struct client *client, json_t *json)
 		{ "status", handle_status },
 		{ "shares", handle_shares },
 		{ "mark", handle_mark },
+		{ "forget", handle_forget },
 		{ "net", client_net },
 		{ "ports", client_ports },
 		{ "keys", client_keys },

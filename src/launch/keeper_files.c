@@ -262,17 +262,29 @@ bool keeper_files_settled(const struct keeper_files *files)
 	       (wanted & ~files->initialised) == 0;
 }
 
+static int say(struct keeper_files *files, const char *line)
+{
+	size_t len = strlen(line);
+
+	if (files->keeper.life != KEEPER_SERVING)
+		return -1;
+	return write(files->keeper.control.fd, line, len) == (ssize_t)len ? 0
+									  : -1;
+}
+
 int keeper_files_mark(struct keeper_files *files, const char *label)
 {
 	char line[KEEPER_LINE_MAX];
-	size_t len;
 
-	if (files->keeper.life != KEEPER_SERVING ||
-	    text_format(line, sizeof(line), "mark %s\n", label) < 0)
+	if (text_format(line, sizeof(line), "mark %s\n", label) < 0)
 		return -1;
-	len = strlen(line);
-	return write(files->keeper.control.fd, line, len) == (ssize_t)len ? 0
-									  : -1;
+	return say(files, line);
+}
+
+void keeper_files_forget(struct keeper_files *files)
+{
+	/* A server that starts later has told nothing yet. */
+	say(files, "forget\n");
 }
 
 void keeper_files_release(struct keeper_files *files)

@@ -36,6 +36,8 @@ void keeper_files_change(struct keeper_files *files, json_t *settings);
 bool keeper_files_settled(const struct keeper_files *files);
 /* -1 when there is no server. */
 int keeper_files_mark(struct keeper_files *files, const char *label);
+/* The guest shall ask anew for all that it was told. */
+void keeper_files_forget(struct keeper_files *files);
 /* Stands still; the table of nodes is on the disk with this marker. */
 int keeper_files_freeze(struct keeper_files *files, const char *marker,
 			struct error *err);

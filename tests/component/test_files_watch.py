@@ -2,6 +2,7 @@
 """bawn-files alone: what the host changes is told, what the guest changes is not"""
 import errno
 import os
+import socket
 import struct
 import time
 
@@ -115,6 +116,18 @@ def test_a_flood_of_changes_loses_nothing(place, files):
         if kind == DROP:
             break
     assert files.getattr(ROOT)
+
+
+def test_the_launcher_can_have_everything_asked_for_anew(place):
+    """`bawn review` has taken away what the guest had in a name's place"""
+    ours, theirs = socket.socketpair()
+    with ours, theirs:
+        files = place.serve(control=theirs.fileno())
+        ours.sendall(b"forget\n")
+        files.socket.settimeout(10)
+        while files.read_record()[0] != DROP:
+            pass
+        assert files.getattr(ROOT)
 
 
 NOTIFIER = 77

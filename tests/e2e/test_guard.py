@@ -154,3 +154,7 @@ def test_a_restart_keeps_what_is_held(session, project):
     assert guest(session, project, "cat .gdbinit; ls repo/.git/hooks/pre-commit || echo none"
                  ) == "own\nnone\n"
     assert os.path.exists(f"{project}/repo/.git/hooks/pre-commit")
+    # What it was told is not there, and would believe for minutes, comes back when dropped.
+    session("review", NAME, "--drop", "-f", "repo/.git/hooks/pre-commit")
+    guest(session, project, "for i in $(seq 40); do [ -e repo/.git/hooks/pre-commit ] && exit 0; "
+          "sleep 0.25; done; exit 1")
