@@ -33,8 +33,10 @@ static struct ahead_folder *slot_of(struct ahead *ahead, unsigned share,
 
 void ahead_begin(struct server *server)
 {
+	/* Most were never written, and need no memory as long as that is so. */
 	for (unsigned i = 0; i < AHEAD_FOLDERS; i++)
-		server->ahead.folders[i].held = false;
+		if (server->ahead.folders[i].held)
+			server->ahead.folders[i].held = false;
 }
 
 void ahead_release(struct server *server)
