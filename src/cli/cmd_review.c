@@ -221,6 +221,7 @@ static bool agreed(const struct options *options, const char *verb,
 	return print_ask(question);
 }
 
+/* 1: what was held is held no longer; 0: the user did not want that. */
 static int apply_one(const struct review *review,
 		     const struct review_item *item,
 		     const struct options *options, struct error *err)
@@ -236,7 +237,7 @@ static int apply_one(const struct review *review,
 		return 0;
 	if (review_apply(review, item, &guest, err) < 0)
 		return error_prefix(err, "%s", shown);
-	return review_drop(review, item, &guest, err);
+	return review_drop(review, item, &guest, err) < 0 ? -1 : 1;
 }
 
 static int drop_one(const struct review *review, const struct review_item *item,
@@ -248,7 +249,7 @@ static int drop_one(const struct review *review, const struct review_item *item,
 	show_item(review, item);
 	if (!agreed(options, "Forget the guest's version of", shown))
 		return 0;
-	return review_drop(review, item, NULL, err);
+	return review_drop(review, item, NULL, err) < 0 ? -1 : 1;
 }
 
 /*
@@ -257,13 +258,11 @@ static int drop_one(const struct review *review, const struct review_item *item,
  */
 static void tell_guest(const struct sandbox *sandbox)
 {
-	struct error unused;
-
-	launcher_ask(sandbox, json_pack("{s:s}", "op", "forget"), &unused);
+	launcher_ask(sandbox, json_pack("{s:s}", "op", "forget"), NULL);
 }
 
-static int change(const struct review *review, const struct options *options,
-		  struct error *err)
+static int change(const struct sandbox *sandbox, const struct review *review,
+		  const struct options *options, struct error *err)
 {
 	bool apply = options_flag(options, "apply");
 
@@ -274,12 +273,17 @@ static int change(const struct review *review, const struct options *options,
 				       : "--drop forgets what the guest wrote");
 	for (size_t i = 0; i < review->held_count; i++) {
 		const struct review_item *item = &review->held[i];
+		int done;
 
 		if (!is_chosen(review, item, options))
 			continue;
-		if ((apply ? apply_one : drop_one)(review, item, options, err) <
-		    0)
+		done = (apply ? apply_one : drop_one)(review, item, options,
+						      err);
+		if (done < 0)
 			return -1;
+		/* Now: the next question may be the last one's end. */
+		if (done)
+			tell_guest(sandbox);
 	}
 	return 0;
 }
@@ -300,12 +304,8 @@ static int run(const struct options *options, struct error *err)
 	if (review_load(&sandbox, &review, err) < 0 ||
 	    check_words(&review, options, err) < 0)
 		return -1;
-	if (apply || drop) {
-		int failed = change(&review, options, err);
-
-		tell_guest(&sandbox);
-		return failed;
-	}
+	if (apply || drop)
+		return change(&sandbox, &review, options, err);
 	if (options_flag(options, "json")) {
 		show_json(&review, options);
 		return 0;

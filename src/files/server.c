@@ -179,7 +179,11 @@ static int on_mark(void *ctx, const char *label, struct error *err)
 
 static void on_forget(void *ctx)
 {
-	watch_drop_soon(ctx);
+	struct server *server = ctx;
+
+	/* Before HELLO it may say nothing, and then it says that anyway. */
+	if (server->greeted)
+		watch_drop_soon(server);
 }
 
 static void on_write_closed(void *ctx, struct node *node)

@@ -550,6 +550,7 @@ void watch_resume(struct server *server)
 
 	if (watch->drop_due && room) {
 		watch->drop_due = false;
+		memset(watch->recent, 0, sizeof(watch->recent));
 		watch_drop(server);
 	}
 	if (watch->dropping && room)

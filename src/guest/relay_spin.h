@@ -9,10 +9,11 @@
  * While the next one mostly comes soon, the relay looks for it a while before
  * it sleeps.
  *
- * It must not take a CPU from somebody who needs it: it looks for an instant
- * only, not when the last waits were long, and not when it is the only CPU.
- * When it was kept from running meanwhile, somebody wants the CPU, mostly the
- * host, for the very server that is waited for: it gives way at once.
+ * It must not take a CPU for long from somebody who needs it: it looks for an
+ * instant only, not when the last waits were long, and not when it is the only
+ * CPU. When it was kept from running meanwhile, somebody wants the CPU: not a
+ * program of the guest, to which it is preferred, but the host, and mostly for
+ * the very server that is waited for. It gives way at once.
  */
 #pragma once
 

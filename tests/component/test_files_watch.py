@@ -6,6 +6,7 @@ import socket
 import struct
 import time
 
+import pytest
 from fuse_client import (AHEAD, DROP, FATTR_MODE, FUSE, INVAL_ENTRY, INVAL_INODE, ROOT,
                          TICKET, name_of, share)
 
@@ -120,14 +121,32 @@ def test_a_flood_of_changes_loses_nothing(place, files):
 
 def test_the_launcher_can_have_everything_asked_for_anew(place):
     """`bawn review` has taken away what the guest had in a name's place"""
+    place.put("file", "one")
     ours, theirs = socket.socketpair()
     with ours, theirs:
         files = place.serve(control=theirs.fileno())
-        ours.sendall(b"forget\n")
-        files.socket.settimeout(10)
-        while files.read_record()[0] != DROP:
-            pass
-        assert files.getattr(ROOT)
+        node = files.lookup("file").node
+        for _ in range(2):
+            files.notices.clear()
+            ours.sendall(b"forget\n")
+            files.socket.settimeout(10)
+            while files.read_record()[0] != DROP:
+                pass
+            files.wait_notice(inode(node))
+            files.wait_notice(entry(ROOT, b"file"))
+
+
+def test_before_the_greeting_nothing_is_said(place):
+    place.put("file", "one")
+    ours, theirs = socket.socketpair()
+    with ours, theirs:
+        files = place.serve(start=False, control=theirs.fileno())
+        assert b"ready" in ours.recv(64)
+        ours.sendall(b"forget\nmark \n")
+        assert b"failed" in ours.recv(512)  # it has read both
+        files.socket.settimeout(0.3)
+        with pytest.raises(TimeoutError):
+            files.socket.recv(1)
 
 
 NOTIFIER = 77
