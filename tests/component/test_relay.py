@@ -62,6 +62,11 @@ def test_more_than_the_memory_holds_passes_both_ways(boot, bulk):
     assert digest(f"{machine.host}/big") == hashlib.sha256(data).hexdigest()
     with open(f"{machine.host}/other", "wb") as file:
         file.write(data[::-1])
+    # The guest may have been told of the name before it was told of the content.
+    deadline = time.monotonic() + 10
+    while os.stat(machine.path("other")).st_size < len(data):
+        assert time.monotonic() < deadline
+        time.sleep(0.01)
     assert digest(machine.path("other")) == hashlib.sha256(data[::-1]).hexdigest()
 
 
