@@ -75,8 +75,9 @@ static void requests_are_sent_again_in_their_order(void)
 
 static void requests_of_every_size_are_kept_and_used_again(void)
 {
-	static const size_t sizes[] = { 40,    512,   513,
-					65535, 65536, RECORD_PAYLOAD_MAX };
+	static const size_t sizes[] = {
+		40, 512, 513, 8192, 8193, 65535, 65536, RECORD_PAYLOAD_MAX
+	};
 	struct pending_table table;
 
 	pending_init(&table);
