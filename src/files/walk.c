@@ -7,6 +7,7 @@
 #include <linux/fuse.h>
 #include <string.h>
 
+#include "base/loop.h"
 #include "files/entry.h"
 #include "files/ops.h"
 #include "proto/record.h"
@@ -99,6 +100,18 @@ static void find_round(struct walk *walk, const struct ahead_folder *folder)
 		walk->round = 1;
 }
 
+/* A question came: is it of the walk that we know of? */
+static void hear(struct walk *walk)
+{
+	uint64_t now_ms = loop_now_ms();
+
+	if (now_ms - walk->heard_ms >= WALK_PAUSE_MS) {
+		walk->count = walk->credit = walk->sent_count = walk->full = 0;
+		walk->contents = 0;
+	}
+	walk->heard_ms = now_ms;
+}
+
 static void start(struct walk *walk)
 {
 	walk->due = true;
@@ -127,6 +140,7 @@ void walk_listed(struct op *op)
 
 	if (!server->walk.on || server->walk.sending || !own)
 		return;
+	hear(&server->walk);
 	own->held = false; /* it would not have been asked for */
 	find_round(&server->walk, own);
 	own->seen = server->walk.round;
@@ -140,16 +154,19 @@ void walk_listed(struct op *op)
 	start(&server->walk);
 }
 
-/* How often names of it were asked for; of many at once some are forgotten. */
+/* How often names of it were asked for, one soon after the other; of many at
+ * once some are forgotten. */
 static unsigned count_asked(struct walk *walk, unsigned share, uint64_t id)
 {
 	unsigned slot = record_bucket(share, id, WALK_ASKED);
 	struct walk_stop *folder = &walk->asked[slot].folder;
 
-	if (folder->id != id || folder->share != share) {
+	if (folder->id != id || folder->share != share ||
+	    walk->answers - walk->asked[slot].last > WALK_NEAR) {
 		*folder = (struct walk_stop){ id, (uint8_t)share };
 		walk->asked[slot].count = 0;
 	}
+	walk->asked[slot].last = walk->answers;
 	return ++walk->asked[slot].count;
 }
 
@@ -159,8 +176,10 @@ void walk_found(struct op *op)
 	uint64_t id = op->request->node, parent;
 	struct ahead_folder *own;
 
-	if (!walk->on || op->node->watch < 0 ||
-	    count_asked(walk, op->share_index, id) % WALK_AGAIN != WALK_NAMES)
+	if (!walk->on || op->node->watch < 0)
+		return;
+	hear(walk);
+	if (count_asked(walk, op->share_index, id) % WALK_AGAIN != WALK_NAMES)
 		return;
 	own = ahead_folder(&op->server->ahead, op->share_index, id);
 	if (own)
@@ -177,6 +196,7 @@ void walk_read(struct server *server)
 {
 	struct walk *walk = &server->walk;
 
+	hear(walk);
 	walk->contents = WALK_CONTENTS;
 	walk->due = true;
 	/* It came another way: some of these wait for nobody. */
@@ -250,6 +270,7 @@ int walk_used(struct server *server, unsigned share, const void *payload,
 
 	if (!walk->on || record_nodes_decode(payload, len, &count) < 0)
 		return -1;
+	hear(walk);
 	for (size_t i = 0; i < count; i++) {
 		uint64_t id = record_node_at(payload, i);
 		struct ahead_folder *folder =
@@ -377,6 +398,7 @@ void walk_send(struct server *server)
 	struct walk *walk = &server->walk;
 	unsigned turn = 0;
 
+	walk->answers++;
 	if (!walk->due)
 		return;
 	walk->due = false;

@@ -15,6 +15,9 @@
  *
  * Only listings are sent that may be believed for long: of a watched folder
  * with none but files that have one name.
+ *
+ * After a while without a question the walk is over. What it has earned is no
+ * good for whoever comes next, who may look at one folder only.
  */
 #pragma once
 
@@ -34,6 +37,8 @@ struct server;
 #define WALK_ASKED 256
 #define WALK_NAMES 2 /* found in one folder: somebody goes through it */
 #define WALK_AGAIN 4 /* and still does */
+#define WALK_NEAR 64 /* answers apart; else it is another errand */
+#define WALK_PAUSE_MS 1000
 /* Files: bytes that one question for some is good for; at once. */
 #define WALK_CONTENTS (512U << 10)
 #define WALK_CONTENTS_TURN (256U << 10)
@@ -48,6 +53,7 @@ struct walk_stop {
 
 struct walk {
 	bool on;                            /* the relay keeps listings */
+	uint64_t heard_ms;                  /* when the last question came */
 	struct walk_stop stops[WALK_STOPS]; /* the last one is next */
 	unsigned count;
 	unsigned credit; /* so many may be sent */
@@ -60,10 +66,12 @@ struct walk {
 	unsigned passed; /* folders of which they were; or left out */
 	unsigned full;   /* of which they were, and are not used yet */
 	bool sending;    /* it is us who list */
+	uint32_t answers;
 	/* Folders in which names were asked for, by their ids. */
 	struct {
 		struct walk_stop folder;
 		unsigned count;
+		uint32_t last; /* of the answers */
 	} asked[WALK_ASKED];
 	bool due; /* something may be sent after this answer */
 };

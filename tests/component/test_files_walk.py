@@ -2,6 +2,7 @@
 """Listings that bawn-files sends ahead of a walk, and whether there is room"""
 import os
 import struct
+import time
 
 import pytest
 
@@ -223,6 +224,37 @@ def test_names_that_are_asked_for_bring_their_folder(walker):
     assert set(came[folder.node][1]) == {".", "..", "a", "b"}
     assert set(came[part.node][1]) == {".", "..", *(f"f{i}" for i in range(5))}
     assert len(came) == 6  # and those beside it
+
+
+def test_names_that_are_asked_for_on_two_errands_bring_nothing(walker):
+    part = walker.lookup("p1")
+    folder = walker.lookup("f2", part.node)
+    walker.lookup("a", folder.node)
+    for _ in range(100):
+        walker.getattr(folder.node)
+    walker.lookup("b", folder.node)
+    assert not listings(walker)
+    walker.lookup("a", folder.node)  # and now it is a walk
+    assert folder.node in listings(walker)
+
+
+def test_what_a_walk_has_earned_is_gone_after_a_pause(place, walker):
+    for number in range(100):
+        os.makedirs(place.host(f"many/{number}/inner"))
+    place.own()
+    top = walker.readdir(plus=True)
+    walker.readdir(top[next(name for name in top if name.startswith("p"))].node, plus=True)
+    came = listings(walker)
+    assert came
+    while came:  # all of the walk is used
+        walker.send_record(AHEAD, struct.pack(f"<{len(came)}Q", *came))
+        came = listings(walker)
+    time.sleep(1.2)
+    for number in range(100):
+        os.makedirs(place.host(f"fresh/{number}/inner"))
+    place.own()
+    walker.readdir(walker.lookup("fresh").node, plus=True, size=1 << 17)
+    assert 0 < len(listings(walker)) <= 32
 
 
 def test_entries_that_are_given_back_are_forgotten(walker):
