@@ -13,6 +13,7 @@
 #include <fcntl.h>
 #include <linux/fuse.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -130,18 +131,49 @@ void relay_early_remove(struct relay *relay, struct pending *pending)
 	relay_early_say(relay, pending, &reply, sizeof(reply));
 }
 
-bool relay_early_attr(struct relay *relay, unsigned share,
-		      const struct fuse_in_header *in)
+/* Through a handle: the kernel itself asks, for the size. stat() does not. */
+static bool wants_size(const uint8_t *bytes, size_t len)
 {
-	const struct known *known =
-		known_find(&relay->known, share, in->nodeid);
-	struct fuse_attr_out attr;
+	struct fuse_getattr_in in;
+
+	if (len < sizeof(struct fuse_in_header) + sizeof(in))
+		return false;
+	memcpy(&in, bytes + sizeof(struct fuse_in_header), sizeof(in));
+	return in.getattr_flags & FUSE_GETATTR_FH;
+}
+
+/*
+ * What the kernel has is older than the question now, so that it takes nothing
+ * from the answer: it keeps its size, its pages, which another time of change
+ * would cost, and that no write of the file can take a privilege away, which it
+ * would ask for again. Pages are not waited for, nor the node, which is in use.
+ */
+static bool outdate(struct relay *relay, unsigned share, uint64_t node)
+{
+	struct {
+		struct fuse_out_header head;
+		struct fuse_notify_inval_inode_out out;
+	} notice = { .head = { .len = sizeof(notice),
+			       .error = FUSE_NOTIFY_INVAL_INODE },
+		     .out = { .ino = node, .off = -1 } };
+
+	return write(relay->shares[share].fd, &notice, sizeof(notice)) >= 0;
+}
+
+bool relay_early_attr(struct relay *relay, unsigned share,
+		      const struct fuse_in_header *in, const uint8_t *bytes,
+		      size_t len)
+{
+	struct known *known = known_find(&relay->known, share, in->nodeid);
+	struct fuse_attr_out attr = { .attr = { .mode = S_IFREG } };
 	struct timespec now;
 
-	if (!known || !known->changing)
+	if (!known || !(known->changing || known->written))
 		return false;
 	clock_gettime(CLOCK_REALTIME, &now);
-	if (!known_attr(known, &now, &attr))
+	if (!known_attr(known, &now, &attr) &&
+	    !(wants_size(bytes, len) && known_take_size(known, &now) &&
+	      outdate(relay, share, in->nodeid)))
 		return false;
 	relay_fuse_tell_attr(relay, share, in->unique, &attr);
 	return true;
@@ -222,7 +254,7 @@ void relay_early_learn(struct relay *relay, const struct pending *pending,
 	    head->len == sizeof(*head) + sizeof(attr)) {
 		memcpy(&attr, bytes + sizeof(*head), sizeof(attr));
 		known_told(&relay->known, pending->share, pending->node,
-			   &attr.attr);
+			   &attr.attr, (uint64_t)time(NULL));
 	}
 	if (pending->opcode == FUSE_CREATE || pending->opcode == FUSE_MKDIR)
 		known_answered(&relay->known, pending->share, pending->node,

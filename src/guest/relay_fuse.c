@@ -178,7 +178,7 @@ static bool answer_attr(struct relay *relay, unsigned share,
 
 	if (!ahead_take_attr(&relay->ahead, share, in->nodeid, &attr))
 		return false;
-	known_told(&relay->known, share, in->nodeid, &attr.attr);
+	known_told(&relay->known, share, in->nodeid, &attr.attr, 0);
 	relay_fuse_tell_attr(relay, share, in->unique, &attr);
 	return true;
 }
@@ -273,7 +273,7 @@ static bool take_request(struct relay *relay, unsigned share,
 	case FUSE_GETATTR:
 		if (relay_make_open(relay, share, &head) ||
 		    answer_attr(relay, share, &head) ||
-		    relay_early_attr(relay, share, &head))
+		    relay_early_attr(relay, share, &head, bytes, len))
 			return false;
 		pending_add(&relay->pending, share, bytes, len);
 		return true;

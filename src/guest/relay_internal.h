@@ -251,9 +251,11 @@ bool relay_early_may(struct relay *relay, unsigned share, uint64_t node);
 /* The answer, which begins with a struct fuse_out_header. */
 void relay_early_say(struct relay *relay, struct pending *pending,
 		     const void *reply, size_t len);
-/* True: GETATTR was answered, of a folder where one of these is under way. */
+/* True: GETATTR was answered, of a folder where one of these is under way, or
+ * of a file that was just written, where only its size is asked for. */
 bool relay_early_attr(struct relay *relay, unsigned share,
-		      const struct fuse_in_header *in);
+		      const struct fuse_in_header *in, const uint8_t *bytes,
+		      size_t len);
 /* The server's answer to one of these; to any other. */
 void relay_early_done(struct relay *relay, const struct pending *pending,
 		      const struct fuse_out_header *head, const uint8_t *bytes);

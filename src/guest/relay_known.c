@@ -76,6 +76,7 @@ struct known *known_made(struct known_table *table, unsigned share,
 
 	slot->folder = folder;
 	slot->attr = entry->attr;
+	slot->told = entry->attr.ctime;
 	/* One more name may be changed where nobody looks. */
 	slot->has_attr = entry->attr.nlink == 1;
 	return slot;
@@ -118,12 +119,15 @@ void known_removed(struct known_table *table, unsigned share, uint64_t folder)
 	slot->may_lose = true;
 }
 
-void known_told(struct known_table *table, unsigned share, uint64_t folder,
-		const struct fuse_attr *attr)
+void known_told(struct known_table *table, unsigned share, uint64_t node,
+		const struct fuse_attr *attr, uint64_t second)
 {
-	struct known *slot = known_find(table, share, folder);
+	struct known *slot = known_find(table, share, node);
 
-	if (!slot || !slot->is_folder)
+	if (!slot)
+		return;
+	slot->told = second;
+	if (!slot->is_folder)
 		return;
 	slot->attr = *attr;
 	slot->has_attr = true;
@@ -223,6 +227,7 @@ void known_write(struct known *known, const struct fuse_write_in *in)
 {
 	uint64_t end = in->offset + in->size;
 
+	known->written = true;
 	/* Only the server knows where the end is. */
 	if ((in->flags & O_APPEND) || end < in->offset)
 		known->has_attr = false;
@@ -285,4 +290,13 @@ bool known_attr(const struct known *known, const struct timespec *now,
 	set_time(&out->attr.mtime, &out->attr.mtimensec, now);
 	set_time(&out->attr.ctime, &out->attr.ctimensec, now);
 	return true;
+}
+
+bool known_take_size(struct known *known, const struct timespec *now)
+{
+	bool may = !known->is_folder && known->written &&
+		   known->told == (uint64_t)now->tv_sec;
+
+	known->written = false;
+	return may;
 }

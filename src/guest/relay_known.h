@@ -14,6 +14,10 @@
  * All changes go on to the server, which alone decides; relay_writes.h says
  * what becomes of an error.
  *
+ * Before a program reads what it has just written its kernel asks for the
+ * file's size, which it knows itself: relay_early.c. The server is asked all
+ * the same when it has not said anything of the file for a while.
+ *
  * A slot is forgotten whenever something else may change the file. Pure.
  */
 #pragma once
@@ -34,6 +38,8 @@ struct known {
 	bool is_folder;
 	bool may_lose; /* names may be removed from it */
 	bool has_attr;
+	bool written;      /* since its size was asked for */
+	uint64_t told;     /* second in which the server spoke of it */
 	uint32_t opener;   /* thread that has not opened it yet; 0: none */
 	unsigned changing; /* names of a folder: answered, but not done */
 	struct fuse_attr attr;
@@ -58,13 +64,15 @@ void known_answered(struct known_table *table, unsigned share, uint64_t folder,
 void known_changed(struct known_table *table, unsigned share, uint64_t node);
 /* The server has removed a name from this folder. */
 void known_removed(struct known_table *table, unsigned share, uint64_t folder);
-/* What the server said of it, if it is a folder's. */
-void known_told(struct known_table *table, unsigned share, uint64_t folder,
-		const struct fuse_attr *attr);
+/* What the server said of it, in this second; a file is only told of. */
+void known_told(struct known_table *table, unsigned share, uint64_t node,
+		const struct fuse_attr *attr, uint64_t second);
 /* The answer to GETATTR, of a folder that changes; to be believed for an
  * instant. False: it has to be asked. */
 bool known_attr(const struct known *known, const struct timespec *now,
 		struct fuse_attr_out *out);
+/* A file: may the kernel be left with the size that it has, this once? */
+bool known_take_size(struct known *known, const struct timespec *now);
 void known_drop(struct known_table *table, unsigned share, uint64_t node);
 /* A request passes that may change more than known_write() and _set() say. */
 void known_drop_changed(struct known_table *table, unsigned share,

@@ -8,6 +8,7 @@ import signal
 import stat
 import subprocess
 import sys
+import threading
 import time
 
 import pytest
@@ -150,6 +151,61 @@ def test_who_reads_what_he_wrote_asks_once(boot):
         for _ in range(1000):
             os.pread(file.fileno(), 10, 0)
         assert writes_of(machine.relay.pid) - before < 100
+
+
+def in_turns(descriptor, first, last):
+    """Adds a line, and reads all of them, as the linker does. Whether that was there."""
+    return all([os.pwrite(descriptor, b"%7d\n" % i, 8 * i) == 8 and
+                os.pread(descriptor, 4096, 0).split() == [b"%d" % j for j in range(i + 1)]
+                for i in range(first, last)])
+
+
+def is_read_alone(machine, name):
+    """Is the server not needed? Once in a second it is, so that one try may fail."""
+    path, seen = machine.path(name), []
+    until(lambda: time.time() % 1 < 0.1)
+    descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_EXCL, 0o644)
+    assert in_turns(descriptor, 0, 2)
+    thread = threading.Thread(target=lambda: seen.append(in_turns(descriptor, 2, 50)))
+    with nobody_serves(machine):
+        thread.start()
+        thread.join(0.8)
+        alone = not thread.is_alive()
+    thread.join()
+    assert seen == [True] and os.lseek(descriptor, 0, os.SEEK_END) == 8 * 50
+    ours, theirs = os.fstat(descriptor), os.stat(f"{machine.host}/{name}")
+    assert ours.st_size == theirs.st_size == 8 * 50
+    assert ours.st_mtime_ns == theirs.st_mtime_ns
+    os.close(descriptor)
+    assert read(f"{machine.host}/{name}") == read(path)
+    return alone
+
+
+def test_who_reads_and_writes_in_turn_waits_for_nobody(boot):
+    machine = boot()
+    assert machine.wait_ready() == ""
+    fresh_folder(machine)
+    assert any(is_read_alone(machine, f"d/{i}") for i in range(5))
+
+
+def test_what_the_host_adds_between_a_write_and_a_read_is_seen(boot):
+    machine = boot()
+    assert machine.wait_ready() == ""
+    folder = fresh_folder(machine)
+    for i in range(5):
+        descriptor = os.open(f"{folder}/{i}", os.O_RDWR | os.O_CREAT | os.O_EXCL, 0o644)
+        assert in_turns(descriptor, 0, 20)
+        os.fsync(descriptor)
+        with open(f"{machine.host}/d/{i}", "ab") as theirs:
+            theirs.write(b"of the host\n")
+
+        def is_seen(descriptor=descriptor):
+            os.pwrite(descriptor, b"%7d\n" % 0, 0)
+            return os.pread(descriptor, 4096, 8 * 20) == b"of the host\n"
+
+        until(is_seen)
+        assert os.fstat(descriptor).st_size == 8 * 20 + 12
+        os.close(descriptor)
 
 
 def test_times_of_a_folder_that_is_being_filled_are_what_was_set(boot):

@@ -263,6 +263,32 @@ static void what_only_the_server_knows_is_asked_for(void)
 	CHECK(!known_find(&known, 2, 9));
 }
 
+static void the_size_of_what_was_written_is_the_kernels(void)
+{
+	struct known *slot = make_known(1);
+	struct fuse_write_in write = { .size = 3 };
+	struct timespec now = { .tv_sec = 500 };
+	struct fuse_attr attr = { .mode = S_IFREG };
+
+	known_told(&known, 2, 9, &attr, 500);
+	CHECK(!known_take_size(slot, &now)); /* nothing was written */
+	known_write(slot, &write);
+	CHECK(known_take_size(slot, &now));
+	CHECK(!known_take_size(slot,
+			       &now)); /* who asks again wants an answer */
+	known_write(slot, &write);
+	now.tv_sec = 501; /* once in a second the server is asked */
+	CHECK(!known_take_size(slot, &now));
+	known_told(&known, 2, 9, &attr, 501);
+	known_write(slot, &write);
+	CHECK(known_take_size(slot, &now));
+	known_changed(&known, 2, 3);
+	slot = known_find(&known, 2, 3);
+	slot->is_folder = slot->written = true;
+	slot->told = 501;
+	CHECK(!known_take_size(slot, &now));
+}
+
 /* Is the attributes' truth given up when this passes? */
 static bool gives_up(uint32_t opcode, uint64_t node, uint64_t other)
 {
@@ -301,7 +327,7 @@ static void a_folder_that_names_leave_is_told_of_meanwhile(void)
 	struct known *slot;
 
 	known_clear(&known);
-	known_told(&known, 2, 3, &attr);
+	known_told(&known, 2, 3, &attr, 500);
 	CHECK(!known_find(&known, 2, 3));
 	known_changed(&known, 2, 3); /* its mode, say */
 	known_removed(&known, 2, 3);
@@ -309,7 +335,7 @@ static void a_folder_that_names_leave_is_told_of_meanwhile(void)
 	CHECK(slot && slot->is_folder && !known_attr(slot, &now, &out));
 	slot->changing = 1;
 	CHECK(!known_attr(slot, &now, &out)); /* nobody said what it is */
-	known_told(&known, 2, 3, &attr);
+	known_told(&known, 2, 3, &attr, 500);
 	CHECK(known_attr(slot, &now, &out));
 	CHECK(out.attr.mode == (S_IFDIR | 0750));
 	CHECK(out.attr.mtime == 500 && out.attr.ctimensec == 5);
@@ -319,13 +345,13 @@ static void a_folder_that_names_leave_is_told_of_meanwhile(void)
 	CHECK(slot->changing == 1 && known_attr(slot, &now, &out));
 	known_drop_changed(&known, 2, &made, sizeof(made));
 	CHECK(!known_attr(slot, &now, &out));
-	known_told(&known, 2, 3, &attr);
+	known_told(&known, 2, 3, &attr, 500);
 	slot->changing = 0; /* the server knows better now */
 	CHECK(!known_attr(slot, &now, &out));
 	/* Of a file it says nothing. */
 	slot = make_known(1);
 	slot->changing = 1;
-	known_told(&known, 2, 9, &attr);
+	known_told(&known, 2, 9, &attr, 500);
 	CHECK(slot->attr.ino == 77 && !known_attr(slot, &now, &out));
 }
 
@@ -382,6 +408,7 @@ int main(void)
 	RUN(errors_of_forgotten_nodes_are_forgotten);
 	RUN(times_and_mode_of_a_new_file_are_known);
 	RUN(what_only_the_server_knows_is_asked_for);
+	RUN(the_size_of_what_was_written_is_the_kernels);
 	RUN(whatever_else_changes_a_file_is_no_longer_known);
 	RUN(a_folder_that_names_leave_is_told_of_meanwhile);
 	return DONE();
