@@ -350,8 +350,10 @@ const char *machine_cpu_model(enum start_accel accel)
  * no speculation to mitigate. Clearing every page and checking every copy
  * costs it as much as the work itself; the guest's kernel is not the boundary.
  * To count each name and inode for its session is more than a tenth of
- * unpacking an archive. Of the security modules those stay that programs use
- * for themselves.
+ * unpacking an archive, and into an overlay so is to look in each function
+ * whether somebody else should run, and to free there what others have done
+ * with: a thread of the kernel's frees it on whichever CPU is idle. Of the
+ * security modules those stay that programs use for themselves.
  */
 const char *machine_kernel_args_fixed(enum start_accel accel)
 {
@@ -361,8 +363,8 @@ const char *machine_kernel_args_fixed(enum start_accel accel)
 	       "mitigations=off no_timer_check init_on_alloc=0 "
 	       "cgroup.memory=nokmem "
 	       "hardened_usercopy=off randomize_kstack_offset=off "
-	       "lsm=landlock,yama psi=0 audit=0 nowatchdog "
-	       "rcupdate.rcu_expedited=1";
+	       "lsm=landlock,yama psi=0 audit=0 nowatchdog preempt=none "
+	       "rcu_nocbs=all rcupdate.rcu_expedited=1";
 }
 
 /*
