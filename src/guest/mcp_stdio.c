@@ -19,12 +19,27 @@
 #include "base/text.h"
 
 #define BYTES 65536
+/* The sockets of a machine that has just started are made meanwhile. */
+#define TRIES 40
+#define BETWEEN_MS 50
 
 bool mcp_stdio_is_meant(const char *argv0)
 {
 	const char *slash = argv0 ? strrchr(argv0, '/') : NULL;
 
 	return argv0 && !strcmp(slash ? slash + 1 : argv0, "bawn-mcp");
+}
+
+static int connect_soon(int fd, const struct sockaddr_un *address)
+{
+	for (unsigned i = 1;; i++) {
+		if (!connect(fd, (const struct sockaddr *)address,
+			     sizeof(*address)))
+			return 0;
+		if (i == TRIES || (errno != ENOENT && errno != ECONNREFUSED))
+			return -1;
+		poll(NULL, 0, BETWEEN_MS);
+	}
 }
 
 static int open_server(const char *name, struct error *err)
@@ -38,7 +53,7 @@ static int open_server(const char *name, struct error *err)
 	    text_format(address.sun_path, sizeof(address.sun_path),
 			"/run/bawn/mcp/%s.sock", name) < 0)
 		return error_set(err, 0, "%s: no name of a server", name);
-	if (connect(fd, (struct sockaddr *)&address, sizeof(address)) < 0)
+	if (connect_soon(fd, &address) < 0)
 		return error_set(err, errno,
 				 "%s is not there (on the host: `bawn run "
 				 "--mcp %s=CMD`)",

@@ -136,6 +136,12 @@ def test_what_create_was_given_is_served_by_later_commands(bawn, tmp_path):
         bawn("create", "--name", name, *SMALL, "--mcp", f"here=exec python3 {server}", "shell",
              str(tmp_path), timeout=START_SECONDS)
         assert "result" in bawn("exec", name, "sh", "-c", call + "ask").out
+        # one that is made only now, as after a start
+        assert "result" in bawn(
+            "exec", "-u", "root", name, "sh", "-c", "cd /run/bawn/mcp && "
+            "{ { sleep 0.3; mv here.sock soon.sock; } & "
+            """echo '{"jsonrpc":"2.0","id":1,"method":"ping"}' | bawn-mcp soon; """
+            "mv soon.sock here.sock; }").out
         first = bawn.popen("exec", "-i", name, "sh", "-c", call + "ask; cat", stdin=-1,
                            text=True)
         assert "result" in first.stdout.readline()
