@@ -64,7 +64,7 @@ void known_answered(struct known_table *table, unsigned share, uint64_t folder,
 void known_changed(struct known_table *table, unsigned share, uint64_t node);
 /* The server has removed a name from this folder. */
 void known_removed(struct known_table *table, unsigned share, uint64_t folder);
-/* What the server said of it, in this second; a file is only told of. */
+/* What the server said of it, in this second; of a file only that it did. */
 void known_told(struct known_table *table, unsigned share, uint64_t node,
 		const struct fuse_attr *attr, uint64_t second);
 /* The answer to GETATTR, of a folder that changes; to be believed for an

@@ -249,7 +249,7 @@ def test_what_a_walk_has_earned_is_gone_after_a_pause(place, walker):
     while came:  # all of the walk is used
         walker.send_record(AHEAD, struct.pack(f"<{len(came)}Q", *came))
         came = listings(walker)
-    time.sleep(1.2)
+    time.sleep(1.2)  # the pause itself; more of it does no harm
     for number in range(100):
         os.makedirs(place.host(f"fresh/{number}/inner"))
     place.own()

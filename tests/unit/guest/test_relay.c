@@ -274,8 +274,8 @@ static void the_size_of_what_was_written_is_the_kernels(void)
 	CHECK(!known_take_size(slot, &now)); /* nothing was written */
 	known_write(slot, &write);
 	CHECK(known_take_size(slot, &now));
-	CHECK(!known_take_size(slot,
-			       &now)); /* who asks again wants an answer */
+	/* Who asks again wants an answer. */
+	CHECK(!known_take_size(slot, &now));
 	known_write(slot, &write);
 	now.tv_sec = 501; /* once in a second the server is asked */
 	CHECK(!known_take_size(slot, &now));
