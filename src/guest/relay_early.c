@@ -143,7 +143,7 @@ static bool wants_size(const uint8_t *bytes, size_t len)
 }
 
 /*
- * What the kernel has is older than the question now, so that it takes nothing
+ * What the kernel has is newer than its question now, so that it takes nothing
  * from the answer: it keeps its size, its pages, which another time of change
  * would cost, and that no write of the file can take a privilege away, which it
  * would ask for again. Pages are not waited for, nor the node, which is in use.
