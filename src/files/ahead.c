@@ -33,6 +33,7 @@ static struct ahead_folder *slot_of(struct ahead *ahead, unsigned share,
 
 void ahead_begin(struct server *server)
 {
+	server->ahead.turn_count = 0;
 	/* Most were never written, and need no memory as long as that is so. */
 	for (unsigned i = 0; i < AHEAD_FOLDERS; i++)
 		if (server->ahead.folders[i].held)
@@ -289,6 +290,16 @@ void ahead_send_late(struct server *server)
 		send_attributes(server);
 }
 
+/* Of many at once some have to be asked for. */
+static void add_turn(struct ahead *ahead, struct ahead_folder *folder)
+{
+	for (unsigned i = 0; i < ahead->turn_count; i++)
+		if (ahead->turns[i] == folder)
+			return;
+	if (ahead->turn_count < AHEAD_TURNS)
+		ahead->turns[ahead->turn_count++] = folder;
+}
+
 void ahead_read(struct op *op)
 {
 	struct server *server = op->server;
@@ -302,7 +313,7 @@ void ahead_read(struct op *op)
 	if (!folder)
 		return;
 	if (folder->sent < folder->count)
-		server->ahead.turn = folder;
+		add_turn(&server->ahead, folder);
 	if (folder->held || folder->seen)
 		walk_read(server);
 }
@@ -426,26 +437,39 @@ void ahead_fetch_files(struct server *server, struct ahead_folder *folder)
 	}
 }
 
-size_t ahead_send_files(struct server *server, struct ahead_folder *folder,
-			size_t most)
+size_t ahead_send_file(struct server *server, struct ahead_folder *folder)
 {
-	size_t sent = 0;
-
-	ahead_fetch_files(server, folder);
-	while (folder->sent < folder->count && sent < most)
-		sent += send_file(server, folder->share,
-				  folder->files[folder->sent++]);
-	return sent;
+	return send_file(server, folder->share, folder->files[folder->sent++]);
 }
 
 void ahead_send(struct server *server)
 {
-	struct ahead_folder *folder = server->ahead.turn;
-
 	if (server->ahead.made)
 		send_made(server);
 	ahead_send_rest(server);
-	server->ahead.turn = NULL;
-	if (folder)
-		ahead_send_files(server, folder, AHEAD_TURN_BYTES);
+}
+
+bool ahead_has_room(struct server *server)
+{
+	size_t left;
+
+	port_room(&server->port, &left);
+	return left >= ROOM_BYTES;
+}
+
+bool ahead_send_more(struct server *server)
+{
+	struct ahead *ahead = &server->ahead;
+	struct ahead_folder *folder = ahead->turns[0];
+
+	if (!ahead->turn_count)
+		return false;
+	if (folder->fetched < folder->count)
+		ahead_fetch_files(server, folder);
+	else if (folder->sent < folder->count)
+		ahead_send_file(server, folder);
+	else
+		memmove(ahead->turns, ahead->turns + 1,
+			--ahead->turn_count * sizeof(*ahead->turns));
+	return true;
 }

@@ -24,7 +24,7 @@ struct statx;
 #define AHEAD_FOLDERS 8192      /* that were listed last */
 #define AHEAD_FILES 128         /* of each */
 #define AHEAD_FILE_BYTES 65536U /* larger ones are read ahead by the kernel */
-#define AHEAD_TURN_BYTES (512U << 10)
+#define AHEAD_TURNS 16
 #define AHEAD_INNER 64        /* whose absent names are told with a listing */
 #define AHEAD_INNER_MOST 1024 /* that are remembered of one folder */
 #define AHEAD_NAMES 16
@@ -53,9 +53,10 @@ struct ahead_folder {
 struct ahead {
 	struct ahead_folder folders[AHEAD_FOLDERS];
 	struct ahead_name names[AHEAD_NAMES];
-	unsigned asked;              /* in vain, in all */
-	struct ahead_folder *list;   /* being listed now; or NULL */
-	struct ahead_folder *turn;   /* to be sent after this answer; or NULL */
+	unsigned asked;                          /* in vain, in all */
+	struct ahead_folder *list;               /* being listed now; or NULL */
+	struct ahead_folder *turns[AHEAD_TURNS]; /* whose files follow */
+	unsigned turn_count;
 	uint64_t inner[AHEAD_INNER]; /* the same: folders in the listing */
 	unsigned inner_count;
 	uint8_t inner_share;
@@ -92,14 +93,16 @@ void ahead_changed(struct op *op);
 void ahead_send_late(struct server *server);
 /* A file was read. */
 void ahead_read(struct op *op);
-/* Sends what is due; after the answer. */
+/* Sends what goes with an answer; after it. */
 void ahead_send(struct server *server);
+/* Where there is too little, all that could be sent is left out. */
+bool ahead_has_room(struct server *server);
+/* One file of a folder of which one was read; false: there is none. */
+bool ahead_send_more(struct server *server);
 /* The disk is asked for all of its files at once; nobody waits for it here. */
 void ahead_fetch_files(struct server *server, struct ahead_folder *folder);
-/* Files of a folder that were not sent yet, so many bytes or a little more;
- * tells how many. */
-size_t ahead_send_files(struct server *server, struct ahead_folder *folder,
-			size_t most);
+/* The next file of a folder that has some left; tells how many bytes. */
+size_t ahead_send_file(struct server *server, struct ahead_folder *folder);
 /* For walk.c: room for the body of an answer; NULL: there is too little. */
 uint8_t *ahead_room(struct server *server, uint32_t opcode, uint64_t node);
 /* Sends what was put there. */

@@ -200,11 +200,12 @@ static int answer(struct server *server, unsigned share,
 		return 0;
 	port_commit(&server->port,
 		    reply_end(&reply, share, request->unique, -result));
+	server->port.patient = row->flags & OP_NAMES;
 	held_tell(server);
 	lower_tell(server);
 	room_send(server);
 	ahead_send(server);
-	walk_send(server);
+	walk_answered(server);
 	return 0;
 }
 

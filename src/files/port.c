@@ -22,6 +22,10 @@
 #define FINISH_MS 1000
 /* Of one ring of the bell; others want to have their turn. */
 #define ROUNDS_MAX 64
+/* Of what nobody has asked for: so many in a row, and bytes at once. */
+#define PIECES_MAX 64
+#define PIECES_PATIENT 8
+#define PIECES_BYTES (32u << 10)
 /* A piece so long leaves before the next one is made: both sides work. */
 #define SOON_BYTES (256u << 10)
 
@@ -399,6 +403,32 @@ static void watch_port(struct port *port, uint32_t events)
 		port_kick(port);
 }
 
+static bool somebody_asks(const struct port *port)
+{
+	return port->rings_in && rings_ready(&port->rings);
+}
+
+/*
+ * What is best done while nobody waits, piece by piece; but some of them in any
+ * case, because not all who ask do wait. Who reads it is woken for some at
+ * once. True: there is more of it.
+ */
+static bool use_time(struct port *port)
+{
+	bool more = port->on_idle && port->synchronised;
+	int least = port->patient ? PIECES_PATIENT : 1;
+
+	for (int i = 0; more && i < PIECES_MAX && has_room(port) &&
+			(i < least || !somebody_asks(port));
+	     i++) {
+		more = port->on_idle(port->ctx);
+		if (port->fresh >= PIECES_BYTES)
+			port_kick(port);
+	}
+	port_kick(port);
+	return more;
+}
+
 static void on_event(struct source *source, uint32_t events)
 {
 	struct port *port = CONTAINER_OF(source, struct port, source);
@@ -423,11 +453,14 @@ static void on_event(struct source *source, uint32_t events)
 	} while (more && has_room(port));
 	if (port->rings_in && port->in_len)
 		give_up(port, "more beside its ring");
+	else
+		use_time(port);
 }
 
 static void on_bell(struct source *source, uint32_t events)
 {
 	struct port *port = CONTAINER_OF(source, struct port, bell);
+	bool later = false;
 	int more = 0;
 	long n;
 
@@ -449,12 +482,13 @@ static void on_bell(struct source *source, uint32_t events)
 		more = take_turn(port);
 		if (more < 0)
 			return;
+		later = use_time(port);
 		if (more ? !has_room(port) : !rings_ready(&port->rings))
 			break;
 	}
 	rings_sleep(&port->rings,
 		    port->out_len ? RINGS_FOR_ROOM : RINGS_FOR_BYTES);
-	if ((more || rings_ready(&port->rings)) && has_room(port))
+	if ((more || later || rings_ready(&port->rings)) && has_room(port))
 		port_rings_ring(port);
 	else if (port->out_len)
 		flush(port);

@@ -30,6 +30,8 @@ struct port;
 typedef int port_record_fn(void *ctx, const struct record *record,
 			   const uint8_t *payload);
 typedef void port_fn(void *ctx);
+/* One small thing; false: there is nothing to do. */
+typedef bool port_idle_fn(void *ctx);
 
 struct port {
 	struct source source;
@@ -51,10 +53,13 @@ struct port {
 	size_t marker_seen;
 	struct call_ear ear; /* for calls, until the marker came */
 	bool synchronised;
-	bool waits; /* input is here that has no room for its answers */
+	bool patient; /* who asked last: most of these do not wait */
+	bool waits;   /* input is here that has no room for its answers */
 	port_record_fn *on_record;
 	port_fn *on_room; /* output was written: there is room again */
-	port_fn *on_end;  /* end of file or protocol broken: `why` */
+	/* Nobody waits for an answer, and there is room for another. */
+	port_idle_fn *on_idle;
+	port_fn *on_end; /* end of file or protocol broken: `why` */
 	void *ctx;
 	const char *why; /* NULL: the other side closed it */
 };

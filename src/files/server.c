@@ -152,6 +152,12 @@ static void on_room(void *ctx)
 	worker_answer(server);
 }
 
+/* Answers ahead, one by one: requests have their turn between them. */
+static bool on_idle(void *ctx)
+{
+	return ahead_has_room(ctx) && (ahead_send_more(ctx) || walk_send(ctx));
+}
+
 static void on_end(void *ctx)
 {
 	struct server *server = ctx;
@@ -275,6 +281,7 @@ int server_init(struct server *server, struct loop *loop, int port_fd,
 	port_init(&server->port, port_fd);
 	server->port.on_record = on_record;
 	server->port.on_room = on_room;
+	server->port.on_idle = on_idle;
 	server->port.on_end = on_end;
 	server->port.ctx = server;
 	control_init(&server->control, control_fd);

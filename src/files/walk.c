@@ -101,22 +101,26 @@ static void find_round(struct walk *walk, const struct ahead_folder *folder)
 }
 
 /* A question came: is it of the walk that we know of? */
-static void hear(struct walk *walk)
+static void hear(struct server *server)
 {
+	struct walk *walk = &server->walk;
 	uint64_t now_ms = loop_now_ms();
 
 	if (now_ms - walk->heard_ms >= WALK_PAUSE_MS) {
 		walk->count = walk->credit = walk->sent_count = walk->full = 0;
 		walk->contents = 0;
+		walk->opened = false;
 	}
 	walk->heard_ms = now_ms;
 }
 
-static void start(struct walk *walk)
+/* What is in op's folder, and beside it. */
+static void start(struct op *op)
 {
-	walk->due = true;
-	if (walk->credit < WALK_FIRST)
-		walk->credit = WALK_FIRST;
+	struct server *server = op->server;
+
+	if (server->walk.credit < WALK_FIRST)
+		server->walk.credit = WALK_FIRST;
 }
 
 static const struct ahead_folder *parent_of(struct server *server,
@@ -140,7 +144,7 @@ void walk_listed(struct op *op)
 
 	if (!server->walk.on || server->walk.sending || !own)
 		return;
-	hear(&server->walk);
+	hear(server);
 	own->held = false; /* it would not have been asked for */
 	find_round(&server->walk, own);
 	own->seen = server->walk.round;
@@ -151,7 +155,7 @@ void walk_listed(struct op *op)
 	/* First what is in it, then what is beside it. */
 	add_stops(server, parent, op->request->node);
 	add_stops(server, own, 0);
-	start(&server->walk);
+	start(op);
 }
 
 /* How often names of it were asked for, one soon after the other; of many at
@@ -178,7 +182,7 @@ void walk_found(struct op *op)
 
 	if (!walk->on || op->node->watch < 0)
 		return;
-	hear(walk);
+	hear(op->server);
 	if (count_asked(walk, op->share_index, id) % WALK_AGAIN != WALK_NAMES)
 		return;
 	own = ahead_folder(&op->server->ahead, op->share_index, id);
@@ -189,66 +193,80 @@ void walk_found(struct op *op)
 	    parent)
 		add_stop(op->server, op->share_index, parent);
 	add_stop(op->server, op->share_index, id);
-	start(walk);
+	start(op);
 }
 
 void walk_read(struct server *server)
 {
 	struct walk *walk = &server->walk;
 
-	hear(walk);
+	hear(server);
 	walk->contents = WALK_CONTENTS;
-	walk->due = true;
 	/* It came another way: some of these wait for nobody. */
 	if (walk->full > WALK_FULL / 2)
 		walk->full = WALK_FULL / 2;
 }
 
-/* Of folders that come a little later: read one by one, each would be waited
- * for. */
-static void fetch_contents(struct server *server)
+static struct ahead_folder *folder_of(struct server *server,
+				      const struct walk_stop *stop)
+{
+	return ahead_folder(&server->ahead, stop->share, stop->id);
+}
+
+/* Of a folder that comes a little later: read one by one, each file would be
+ * waited for. False: enough are on their way. */
+static bool fetch_contents(struct server *server)
 {
 	struct walk *walk = &server->walk;
 	unsigned files = 0;
 
 	for (unsigned i = 0; i < walk->sent_count && files < WALK_FETCH; i++) {
-		const struct walk_stop *stop =
-			&walk->sent[(walk->sent_first + i) % WALK_STOPS];
-		struct ahead_folder *folder =
-			ahead_folder(&server->ahead, stop->share, stop->id);
+		struct ahead_folder *folder = folder_of(
+			server,
+			&walk->sent[(walk->sent_first + i) % WALK_STOPS]);
 
-		if (!folder)
-			continue;
-		files += folder->count;
-		ahead_fetch_files(server, folder);
+		if (folder && folder->fetched < folder->count) {
+			ahead_fetch_files(server, folder);
+			return true;
+		}
+		files += folder ? folder->count : 0;
 	}
+	return false;
 }
 
-/* The files of folders that come soon. */
-static void send_contents(struct server *server)
+/* The next folder that was sent has had its turn. */
+static void pass(struct walk *walk)
+{
+	walk->sent_first = (walk->sent_first + 1) % WALK_STOPS;
+	walk->sent_count--;
+	walk->full += walk->opened;
+	walk->opened = false;
+}
+
+/* A file of the folders that come soon. */
+static bool send_contents(struct server *server)
 {
 	struct walk *walk = &server->walk;
-	size_t turn = 0;
 
-	if (walk->contents)
-		fetch_contents(server);
-	while (walk->sent_count && walk->contents && walk->full < WALK_FULL &&
-	       turn < WALK_CONTENTS_TURN) {
-		struct walk_stop *stop = &walk->sent[walk->sent_first];
+	if (!walk->contents)
+		return false;
+	while (walk->sent_count && walk->full < WALK_FULL) {
 		struct ahead_folder *folder =
-			ahead_folder(&server->ahead, stop->share, stop->id);
+			folder_of(server, &walk->sent[walk->sent_first]);
 		size_t sent;
 
-		walk->sent_first = (walk->sent_first + 1) % WALK_STOPS;
-		walk->sent_count--;
-		if (!folder || folder->sent == folder->count ||
-		    walk->passed++ % WALK_SAMPLE == 0)
+		if (!folder || folder->sent == folder->count) {
+			pass(walk);
 			continue;
-		sent = ahead_send_files(server, folder, WALK_CONTENTS_TURN);
+		}
+		walk->opened = true;
+		if (fetch_contents(server))
+			return true;
+		sent = ahead_send_file(server, folder);
 		walk->contents -= sent < walk->contents ? sent : walk->contents;
-		turn += sent;
-		walk->full++;
+		return true;
 	}
+	return false;
 }
 
 static void note_sent(struct walk *walk, const struct walk_stop *stop)
@@ -256,38 +274,50 @@ static void note_sent(struct walk *walk, const struct walk_stop *stop)
 	unsigned at = (walk->sent_first + walk->sent_count) % WALK_STOPS;
 
 	walk->sent[at] = *stop;
-	if (walk->sent_count < WALK_STOPS)
+	if (walk->sent_count < WALK_STOPS) {
 		walk->sent_count++;
+		return;
+	}
+	walk->sent_first = (at + 1) % WALK_STOPS;
+	walk->opened = false;
+}
+
+static void use_folder(struct server *server, unsigned share, uint64_t id)
+{
+	struct walk *walk = &server->walk;
+	struct ahead_folder *folder = ahead_folder(&server->ahead, share, id);
+
+	spare_listed(server, share, id);
+	if (folder) {
+		folder->held = false;
+		folder->seen = walk->round;
+	}
+	if (walk->credit < WALK_MOST)
+		walk->credit += 2;
+	if (walk->full)
+		walk->full--;
+}
+
+static void use(struct server *server, unsigned share, uint64_t id)
+{
+	const struct node *node = node_table_by_id(server->nodes, share, id);
+
+	if (node && node->type == S_IFREG)
+		server->walk.contents = WALK_CONTENTS;
 	else
-		walk->sent_first = (at + 1) % WALK_STOPS;
+		use_folder(server, share, id);
 }
 
 int walk_used(struct server *server, unsigned share, const void *payload,
 	      size_t len)
 {
-	struct walk *walk = &server->walk;
 	size_t count;
 
-	if (!walk->on || record_nodes_decode(payload, len, &count) < 0)
+	if (!server->walk.on || record_nodes_decode(payload, len, &count) < 0)
 		return -1;
-	hear(walk);
-	for (size_t i = 0; i < count; i++) {
-		uint64_t id = record_node_at(payload, i);
-		struct ahead_folder *folder =
-			ahead_folder(&server->ahead, share, id);
-
-		spare_listed(server, share, id);
-		if (folder) {
-			folder->held = false;
-			folder->seen = walk->round;
-		}
-		if (walk->credit < WALK_MOST)
-			walk->credit += 2;
-		if (walk->full)
-			walk->full--;
-	}
-	walk->due = true;
-	walk_send(server);
+	hear(server);
+	for (size_t i = 0; i < count; i++)
+		use(server, share, record_node_at(payload, i));
 	return 0;
 }
 
@@ -393,25 +423,21 @@ static void send_listing(struct server *server, const struct walk_stop *stop)
 	add_stops(server, folder, 0);
 }
 
-void walk_send(struct server *server)
+void walk_answered(struct server *server)
+{
+	server->walk.answers++;
+}
+
+bool walk_send(struct server *server)
 {
 	struct walk *walk = &server->walk;
-	unsigned turn = 0;
+	struct walk_stop stop;
 
-	walk->answers++;
-	if (!walk->due)
-		return;
-	walk->due = false;
-	/* Who waits for an answer need not wait for these. */
-	if ((walk->count && walk->credit) ||
-	    (walk->sent_count && walk->contents))
-		port_kick(&server->port);
-	while (walk->count && walk->credit && turn++ < WALK_TURN) {
-		struct walk_stop stop = walk->stops[--walk->count];
-
-		walk->credit--;
-		send_listing(server, &stop);
-		ahead_send_rest(server);
-	}
-	send_contents(server);
+	if (!walk->count || !walk->credit)
+		return send_contents(server);
+	stop = walk->stops[--walk->count];
+	walk->credit--;
+	send_listing(server, &stop);
+	ahead_send_rest(server);
+	return true;
 }

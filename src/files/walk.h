@@ -9,9 +9,8 @@
  * for each that turns out to be used. The relay keeps them (relay_listing.h)
  * and gives back what its kernel never gets.
  *
- * Who reads files on the way (rg) is sent those of the next folders as well.
- * Of one folder in a few they are not sent: when its files are asked for, the
- * walk goes on to read, and so it goes on.
+ * Who reads files on the way (rg) is sent those of the next folders as well, as
+ * long as the relay says that some of them were used.
  *
  * Only listings are sent that may be believed for long: of a watched folder
  * with none but files that have one name.
@@ -32,19 +31,16 @@ struct server;
 #define WALK_FIRST 32   /* listings for a walk that has just begun */
 #define WALK_MOST 256
 #define WALK_BESIDE 64 /* folders that follow one: then one is asked for */
-#define WALK_TURN 64   /* at once; then requests are heard */
 #define WALK_SIZE 4096 /* what a kernel asks for at once: a page */
 #define WALK_ASKED 256
 #define WALK_NAMES 2 /* found in one folder: somebody goes through it */
 #define WALK_AGAIN 4 /* and still does */
 #define WALK_NEAR 64 /* answers apart; else it is another errand */
 #define WALK_PAUSE_MS 1000
-/* Files: bytes that one question for some is good for; at once. */
+/* Files: bytes that are sent for one that was asked for, or used. */
 #define WALK_CONTENTS (512U << 10)
-#define WALK_CONTENTS_TURN (256U << 10)
 #define WALK_FULL 64   /* folders with files that wait to be used */
 #define WALK_FETCH 256 /* files that the disk is asked for before */
-#define WALK_SAMPLE 8  /* in so many folders they are asked for in one */
 
 struct walk_stop {
 	uint64_t id;
@@ -63,7 +59,7 @@ struct walk {
 	struct walk_stop sent[WALK_STOPS];
 	unsigned sent_first, sent_count;
 	size_t contents; /* so many bytes of these may be sent */
-	unsigned passed; /* folders of which they were; or left out */
+	bool opened;     /* the first of these is being sent */
 	unsigned full;   /* of which they were, and are not used yet */
 	bool sending;    /* it is us who list */
 	uint32_t answers;
@@ -73,7 +69,6 @@ struct walk {
 		unsigned count;
 		uint32_t last; /* of the answers */
 	} asked[WALK_ASKED];
-	bool due; /* something may be sent after this answer */
 };
 
 /* The relay has said hello. */
@@ -84,8 +79,10 @@ void walk_listed(struct op *op);
 void walk_found(struct op *op);
 /* A file was asked for in a folder on the way. */
 void walk_read(struct server *server);
-/* The relay's kernel has used the listings of these; -1: that is no record. */
+/* The relay's kernel has used the listings of these folders, and what is in
+ * these files; -1: that is no record. */
 int walk_used(struct server *server, unsigned share, const void *payload,
 	      size_t len);
-/* Sends what is due; after the answer. */
-void walk_send(struct server *server);
+void walk_answered(struct server *server);
+/* One listing or file that is due; false: nothing is. */
+bool walk_send(struct server *server);

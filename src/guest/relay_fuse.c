@@ -128,9 +128,11 @@ static bool answer_ahead(struct relay *relay, unsigned share,
 			 const uint8_t *bytes, size_t len, uint64_t unique)
 {
 	struct fuse_out_header head = { .unique = unique };
+	struct fuse_in_header in;
 	struct ahead_answer found;
 	struct iovec iov[2];
 
+	memcpy(&in, bytes, sizeof(in));
 	if (!ahead_find(&relay->ahead, share, bytes, len, &found))
 		return false;
 	head.len = (uint32_t)(sizeof(head) + found.len);
@@ -139,6 +141,8 @@ static bool answer_ahead(struct relay *relay, unsigned share,
 	if (writev(relay->shares[share].fd, iov, 2) < 0)
 		log_limited(LOG_LEVEL_DEBUG, "answer: %s", strerror(errno));
 	ahead_used(&relay->ahead, share, bytes, len);
+	if (in.opcode == FUSE_READ)
+		listings_file_given(&relay->listings, share, in.nodeid);
 	return true;
 }
 

@@ -379,13 +379,25 @@ bool listings_find(struct listings *listings, unsigned share,
 }
 
 /* Of more than fit nobody is told: then less is sent ahead. */
+static void note_node(struct listings *listings, unsigned share, uint64_t node)
+{
+	if (listings->used_count < LISTING_USED_MAX)
+		listings->used[listings->used_count++] =
+			(struct listing_used){ node, share };
+}
+
 static void note_use(struct listings *listings, struct listing *listing)
 {
-	if (!listing->used && listings->used_count < LISTING_USED_MAX)
-		listings->used[listings->used_count++] =
-			(struct listing_used){ listing->folder,
-					       listing->share };
+	if (!listing->used)
+		note_node(listings, listing->share, listing->folder);
 	listing->used = true;
+}
+
+void listings_file_given(struct listings *listings, unsigned share,
+			 uint64_t node)
+{
+	if (listings->files_used++ % LISTING_TELL_FILE == 0)
+		note_node(listings, share, node);
 }
 
 void listings_given(struct listings *listings, unsigned share, uint64_t folder,

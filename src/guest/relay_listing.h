@@ -37,13 +37,14 @@
 #define LISTING_LEN_MAX (128U << 10)
 #define LISTING_USED_MAX 64
 #define LISTING_TELL 8       /* used ones, then the server is told */
+#define LISTING_TELL_FILE 16 /* one of so many files whose content was used */
 #define LISTING_LASTING_S 60 /* less than where the host watches a folder */
 
 struct listing;
 struct listing_entry;
 
 struct listing_used {
-	uint64_t folder;
+	uint64_t node;
 	unsigned share;
 };
 
@@ -57,6 +58,7 @@ struct listings {
 	/* That the kernel made use of, and the server was not told of yet. */
 	struct listing_used used[LISTING_USED_MAX];
 	unsigned used_count;
+	unsigned files_used;
 };
 
 enum listing_found {
@@ -96,6 +98,9 @@ void listings_given(struct listings *listings, unsigned share, uint64_t folder,
 enum listing_found listings_lookup(struct listings *listings, unsigned share,
 				   const void *request, size_t len,
 				   struct fuse_entry_out *out);
+/* The content of this file came ahead, and was given. */
+void listings_file_given(struct listings *listings, unsigned share,
+			 uint64_t node);
 /* Whatever tells of this node goes. */
 void listings_drop(struct listings *listings, unsigned share, uint64_t node);
 /* The next BATCH_FORGET that is owed, into room; 0: none is. */

@@ -161,7 +161,7 @@ static bool tell_used(struct relay *relay)
 		const struct listing_used *used = &listings->used[i];
 
 		if (used->share == share)
-			writer_u64(&w, used->folder);
+			writer_u64(&w, used->node);
 		else
 			listings->used[left++] = *used;
 	}

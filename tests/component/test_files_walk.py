@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Listings that bawn-files sends ahead of a walk, and whether there is room"""
 import os
+import signal
 import struct
 import time
 
@@ -28,8 +29,12 @@ def walker(place):
 
 
 def settle(files):
-    """What was under way is here: an answer comes after it."""
-    files.ok("STATFS", ROOT)
+    """What was under way is here: answers bring nothing with them any more."""
+    quiet = 0
+    while quiet < 2:
+        before = len(files.raw)
+        files.ok("STATFS", ROOT)
+        quiet = quiet + 1 if len(files.raw) == before else 0
 
 
 def parse(body):
@@ -181,13 +186,52 @@ def test_who_reads_on_the_way_gets_the_next_files(walker):
     assert walker.read(folders[0]["b"].node) == b"x"
     came = contents(walker)
     assert came[folders[0]["a"].node] == b"x"
-    sent = [entries for entries in folders[1:] if entries["a"].node in came]
-    assert all(came[entries["b"].node] == b"x" for entries in sent)
-    # Of a few they are left out, which tells whether they go on to be read.
-    assert 10 <= len(sent) < 14
-    left_out = next(entries for entries in folders if entries not in sent and entries != folders[0])
-    assert walker.read(left_out["a"].node) == b"x"
-    assert left_out["b"].node in contents(walker)
+    assert all(came[entries[name].node] == b"x" for entries in folders[1:] for name in "ab")
+
+
+def test_files_follow_as_long_as_some_are_used(place, walker):
+    size, count = 60000, 30
+    for number in range(count):
+        os.makedirs(place.host(f"many/{number:02}"))
+        with open(place.host(f"many/{number:02}/x"), "wb") as file:
+            file.write(bytes(size))
+    place.own()
+    top = walker.lookup("many").node
+    inner = walker.readdir(top, plus=True, size=32768)
+    first = walker.readdir(next(entry.node for name, entry in inner.items() if name == "00"),
+                           plus=True)
+    walker.read(first["x"].node, size=size)
+    came = contents(walker)
+    walker.raw.clear()
+    assert 0 < len(came) < 12  # 512 KiB or a little more
+    walker.send_record(AHEAD, struct.pack("<Q", list(came)[0]))
+    more = contents(walker)
+    assert 0 < len(more) < 12 and not set(more) & set(came)
+
+
+def test_who_asks_does_not_wait_for_what_nobody_has_asked_for(place):
+    for number in range(200):
+        os.makedirs(place.host(f"many/{number}"))
+        for name in range(10):
+            with open(place.host(f"many/{number}/{name}"), "wb"):
+                pass
+    place.own()
+    files = place.serve(features=KEEPS_LISTINGS)
+    top = files.lookup("many").node
+    inner = files.readdir(top, plus=True, size=1 << 17)
+    nodes = [entry.node for name, entry in inner.items() if name not in (".", "..")]
+    files.readdir(nodes[0], plus=True)
+    files.raw.clear()
+    settle(files)
+    files.raw.clear()
+    files.process.send_signal(signal.SIGSTOP)  # so that it reads both at once
+    files.send_record(AHEAD, struct.pack("<64Q", *nodes[:64]))
+    unique = files.send("GETATTR", nodes[0], bytes(16))
+    files.process.send_signal(signal.SIGCONT)
+    assert files.receive(unique)[0] == 0
+    assert not files.raw
+    assert len(listings(files)) >= 32
+    place.check()
 
 
 def test_a_walk_from_the_end_gets_what_lies_before(walker):

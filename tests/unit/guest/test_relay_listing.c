@@ -150,12 +150,26 @@ static void a_listing_is_given_once_and_then_the_kernels(void)
 	CHECK(!ask(FOLDER, 0, 100)); /* it does not fit */
 	CHECK(ask(FOLDER, 0, 4096));
 	listings_given(&listings, SHARE, FOLDER, NOW_S, true);
-	CHECK(listings.used_count == 1 && listings.used[0].folder == FOLDER);
+	CHECK(listings.used_count == 1 && listings.used[0].node == FOLDER);
 	listings_clear(&listings);
 	CHECK(!listings.count && !listings.bytes && !forgotten());
 	add_usual();
 	listings_given(&listings, SHARE, FOLDER, NOW_S, false);
 	CHECK(forgotten() == 17 && !forgotten());
+	listings_release(&listings);
+}
+
+static void one_of_some_files_is_told_of(void)
+{
+	listings_init(&listings);
+	for (uint64_t node = 100; node < 100 + 2 * LISTING_TELL_FILE; node++)
+		listings_file_given(&listings, SHARE, node);
+	CHECK(listings.used_count == 2 && listings.used[0].node == 100 &&
+	      listings.used[1].node == 100 + LISTING_TELL_FILE);
+	/* Nobody hears of them: there is an end to what is remembered. */
+	for (int i = 0; i < 2 * LISTING_USED_MAX * LISTING_TELL_FILE; i++)
+		listings_file_given(&listings, SHARE, 1);
+	CHECK(listings.used_count == LISTING_USED_MAX);
 	listings_release(&listings);
 }
 
@@ -360,6 +374,7 @@ static void what_is_no_listing_is_refused(void)
 int main(void)
 {
 	RUN(a_listing_is_given_once_and_then_the_kernels);
+	RUN(one_of_some_files_is_told_of);
 	RUN(a_given_listing_stays_as_names_for_a_while);
 	RUN(names_go_with_the_first_entry_that_does);
 	RUN(what_the_server_answered_is_kept_if_it_lasts);
