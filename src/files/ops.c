@@ -201,6 +201,9 @@ static int answer(struct server *server, unsigned share,
 	port_commit(&server->port,
 		    reply_end(&reply, share, request->unique, -result));
 	server->port.patient = row->flags & OP_NAMES;
+	/* Who changes names has been where he walks. */
+	if (row->flags & OP_NAMES)
+		scout_rest(&server->scout);
 	held_tell(server);
 	lower_tell(server);
 	room_send(server);

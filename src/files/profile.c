@@ -169,7 +169,8 @@ int profile_enter(struct server *server, struct error *err)
 	 * have died since, its channel tells. */
 	if (server->control.source.fd >= 0)
 		prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0);
-	if (worker_start(server, err) < 0)
+	if (worker_start(server, err) < 0 ||
+	    scout_start(&server->scout, err) < 0)
 		return -1;
 	return isolate_syscalls(&profile, err);
 }

@@ -288,6 +288,7 @@ int server_init(struct server *server, struct loop *loop, int port_fd,
 	server->control.on_mark = on_mark;
 	server->control.on_forget = on_forget;
 	server->control.ctx = server;
+	scout_init(&server->scout);
 	if (worker_init(server, err) < 0)
 		return -1;
 	return watch_init(server, err);

@@ -19,6 +19,7 @@
 #include "files/port.h"
 #include "files/reply_log.h"
 #include "files/room.h"
+#include "files/scout.h"
 #include "files/share.h"
 #include "files/shown.h"
 #include "files/spare.h"
@@ -46,6 +47,7 @@ struct server {
 	struct reply_log replies;
 	struct spares spares;
 	struct worker worker;
+	struct scout scout;
 	struct timer sweep; /* runs while something is open for writing */
 	struct share shares[NODE_SHARES_MAX];
 	int root_fds[NODE_SHARES_MAX]; /* borrowed from shares */

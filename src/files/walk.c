@@ -110,6 +110,7 @@ static void hear(struct server *server)
 		walk->count = walk->credit = walk->sent_count = walk->full = 0;
 		walk->contents = 0;
 		walk->opened = false;
+		scout_end(&server->scout);
 	}
 	walk->heard_ms = now_ms;
 }
@@ -118,7 +119,10 @@ static void hear(struct server *server)
 static void start(struct op *op)
 {
 	struct server *server = op->server;
+	struct node *above = node_parent(server->nodes, op->node);
 
+	scout_begin(server, op->share_index, above ? above : op->node,
+		    server->walk.back);
 	if (server->walk.credit < WALK_FIRST)
 		server->walk.credit = WALK_FIRST;
 }
@@ -296,6 +300,7 @@ static void use_folder(struct server *server, unsigned share, uint64_t id)
 		walk->credit += 2;
 	if (walk->full)
 		walk->full--;
+	scout_go_on(&server->scout);
 }
 
 static void use(struct server *server, unsigned share, uint64_t id)

@@ -3,6 +3,7 @@
 import os
 import signal
 import struct
+import tempfile
 import time
 
 import pytest
@@ -231,6 +232,47 @@ def test_who_asks_does_not_wait_for_what_nobody_has_asked_for(place):
     assert files.receive(unique)[0] == 0
     assert not files.raw
     assert len(listings(files)) >= 32
+    place.check()
+
+
+def age(path):
+    os.utime(path, (0, os.stat(path).st_mtime))
+
+
+def was_read(path):
+    return os.stat(path).st_atime != 0
+
+
+def test_a_scout_has_the_disk_read_before_a_walk_comes_there(place):
+    """Only what it leaves behind can be seen: folders that nobody was told of were read."""
+    for outer in range(3):
+        for number in range(40):
+            os.makedirs(place.host(f"many/{outer}/{number:02}"))
+    elsewhere = tempfile.mkdtemp(prefix="bawn-files-elsewhere-")
+    os.symlink(elsewhere, place.host("many/1/link"))
+    place.own()
+    age(place.host("many"))
+    os.listdir(place.host("many"))
+    if not was_read(place.host("many")):
+        pytest.skip("this file system does not note when a folder was read")
+    files = place.serve(features=KEEPS_LISTINGS)
+    top = files.lookup("many").node
+    inner = files.readdir(top, plus=True, size=1 << 17)
+    folders = [place.host(f"many/{outer}/{number:02}") for outer in range(3)
+               for number in range(40)]
+    for path in [*folders, elsewhere]:
+        age(path)
+    files.readdir(next(entry.node for name, entry in inner.items() if name not in (".", "..")),
+                  plus=True)
+    told = len(listings(files))
+    assert told <= 32
+    # It gives up where nothing has to be waited for, but not at once.
+    deadline = time.monotonic() + 20
+    while sum(map(was_read, folders)) <= told + 8 and time.monotonic() < deadline:
+        time.sleep(0.01)
+    assert sum(map(was_read, folders)) > told + 8
+    assert not was_read(elsewhere)
+    os.rmdir(elsewhere)
     place.check()
 
 
