@@ -26,11 +26,17 @@ static char small(char c)
 }
 
 /* Most patterns are not begun yet and begin otherwise. */
+static bool stays(const struct guard_pattern *pattern, uint64_t state,
+		  const char *name)
+{
+	return state == pattern->start && pattern->first &&
+	       small(*name) != pattern->first;
+}
+
 static uint64_t step(const struct guard_pattern *pattern, uint64_t state,
 		     const char *name, size_t len)
 {
-	if (state == pattern->start && pattern->first &&
-	    small(*name) != pattern->first)
+	if (stays(pattern, state, name))
 		return state;
 	return path_pattern_step(&pattern->path, state, name, len);
 }
@@ -187,10 +193,10 @@ enum guard_class guard_classify(const struct guard_list *list,
 		const struct guard_pattern *pattern = &list->patterns[i];
 		uint64_t state = folder->at[i];
 
-		if (state)
-			state = step(pattern, state, entry->name, len);
-		if (!state)
+		/* One that is not begun is neither inside nor complete. */
+		if (!state || stays(pattern, state, entry->name))
 			continue;
+		state = step(pattern, state, entry->name, len);
 		inside |= pattern->class == GUARD_HELD &&
 			  path_pattern_is_inside(&pattern->path, state);
 		if (!path_pattern_is_complete(&pattern->path, state) ||
