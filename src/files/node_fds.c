@@ -127,10 +127,10 @@ void node_fds_begin_request(struct node_fds *fds)
 		evict(fds);
 }
 
-static int open_component(int dir, const char *name)
+static int open_component(int dir, const char *name, int flags)
 {
 	struct open_how how = {
-		.flags = O_PATH | O_NOFOLLOW | O_CLOEXEC,
+		.flags = (uint64_t)flags | O_NOFOLLOW | O_CLOEXEC,
 		.resolve = RESOLVE_BENEATH | RESOLVE_NO_SYMLINKS |
 			   RESOLVE_NO_MAGICLINKS,
 	};
@@ -148,7 +148,9 @@ static int open_component(int dir, const char *name)
 /* A name that is gone or another's means that we knew it wrongly. */
 static int stale(int negative)
 {
-	return negative == -ENOENT || negative == -ENOTDIR ? -ESTALE : negative;
+	return negative == -ENOENT || negative == -ENOTDIR || negative == -ELOOP
+		       ? -ESTALE
+		       : negative;
 }
 
 /* The guest's own version has the path of what it stands for. */
@@ -163,7 +165,9 @@ static int open_in_shadow(struct node_fds *fds, const struct node *node)
 	return shadow_open(&share->shadow, path);
 }
 
-static int open_checked(struct node_fds *fds, struct node *node, int dir)
+/* flags: O_PATH, or those of a file that is to be read. */
+static int open_checked(struct node_fds *fds, struct node *node, int dir,
+			int flags)
 {
 	char name[NODE_NAME_MAX + 1];
 	AUTO_CLOSE int fd = -1;
@@ -172,7 +176,7 @@ static int open_checked(struct node_fds *fds, struct node *node, int dir)
 	if (!node_name(fds->table, node, name))
 		return -ESTALE;
 	fd = node->key.shadow ? open_in_shadow(fds, node)
-			      : open_component(dir, name);
+			      : open_component(dir, name, flags);
 	if (fd < 0)
 		return stale(fd);
 	if (statx(fd, "", AT_EMPTY_PATH, SHARE_STATX, &st) < 0)
@@ -180,7 +184,8 @@ static int open_checked(struct node_fds *fds, struct node *node, int dir)
 	if (!share_same_file(&node->key, &st) ||
 	    node->type != (st.stx_mode & S_IFMT))
 		return -ESTALE;
-	node_fds_take(fds, node, TAKE_FD(fd), 0);
+	node_fds_take(fds, node, TAKE_FD(fd),
+		      flags & O_PATH ? 0 : NODE_FD_READ);
 	return node->fd;
 }
 
@@ -204,7 +209,8 @@ int node_fds_path(struct node_fds *fds, struct node *node)
 		fd = fd_now(fds, node);
 	}
 	while (depth > 0 && fd >= 0)
-		fd = open_checked(fds, node_at(fds->table, way[--depth]), fd);
+		fd = open_checked(fds, node_at(fds->table, way[--depth]), fd,
+				  O_PATH);
 	return fd;
 }
 
@@ -238,11 +244,28 @@ static int open_folder(struct node_fds *fds, struct node *node)
 	return opened;
 }
 
+/*
+ * By name, which saves the way by O_PATH: of a file that nobody has. What lies
+ * there may be something else by now, so nothing is waited for.
+ */
+static int open_named(struct node_fds *fds, struct node *node)
+{
+	int dir = node_fds_path(fds, node_parent(fds->table, node));
+
+	return dir < 0 ? dir
+		       : open_checked(fds, node, dir,
+				      O_RDONLY | O_NONBLOCK | O_NOCTTY);
+}
+
 /* The most that we get of what is wanted now and was had before. */
 static int open_file(struct node_fds *fds, struct node *node, unsigned rights)
 {
-	int fd = node_fds_path(fds, node), opened;
+	int fd, opened;
 
+	if (rights == NODE_FD_READ && node->fd < 0 && node->parent &&
+	    !node->key.shadow)
+		return open_named(fds, node);
+	fd = node_fds_path(fds, node);
 	if (fd < 0)
 		return fd;
 	if (rights == NODE_FD_READ && !(node->fd_rights & NODE_FD_WRITE)) {
