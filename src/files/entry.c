@@ -30,6 +30,20 @@ int entry_stat(struct op *op, struct node *folder, const char *name,
 	return hidden > 0 ? -ENOENT : hidden;
 }
 
+int entry_before(struct op *op, struct statx *st)
+{
+	struct entry_seen *seen = &op->server->seen;
+	uint32_t request = op->server->fds.request;
+
+	if (seen->request != request) {
+		seen->result =
+			entry_stat(op, op->node, op->request->name, &seen->st);
+		seen->request = request;
+	}
+	*st = seen->st;
+	return seen->result;
+}
+
 /*
  * A watched parent tells of a file's changes under this name; of those under
  * another name nobody does. A folder's own times change with its entries.

@@ -12,6 +12,13 @@
 struct node;
 struct op;
 
+/* What entry_before() has found. */
+struct entry_seen {
+	uint32_t request; /* as node_fds counts them */
+	int result;
+	struct statx st;
+};
+
 /*
  * How long the guest's kernel may believe us, in seconds. Where we watch the
  * folder a change is announced at once; elsewhere it shows after a second.
@@ -25,6 +32,9 @@ struct op;
  */
 int entry_stat(struct op *op, struct node *folder, const char *name,
 	       struct statx *st);
+/* The same of the request's own name, as it was before anything was done: the
+ * second time in a request from memory. */
+int entry_before(struct op *op, struct statx *st);
 /*
  * Gives the guest one reference to the node of `st`, which was just seen as
  * `name` in `folder`. *given may be NULL.

@@ -40,141 +40,6 @@ struct share *held_share(struct server *server, const struct node *node)
 	return share->guarded ? share : NULL;
 }
 
-/* The host may have moved it: then its path is not the one that we know. */
-static int enter_name(struct server *server, const struct node *folder,
-		      struct guard_state *state)
-{
-	struct node *parent = node_parent(server->nodes, folder);
-	char name[NODE_NAME_MAX + 1];
-	struct statx st;
-
-	if (!parent || !node_name(server->nodes, folder, name) ||
-	    !held_host_has(server, parent, name, &st) ||
-	    !share_same_file(&folder->key, &st))
-		return -ESTALE;
-	guard_enter(&server->guard, name, state);
-	return 0;
-}
-
-/*
- * A bare repository may be called anything. Its HEAD is the one thing in it
- * that a guest can neither make nor remove, as it is held.
- */
-static int enter_folder(struct server *server, struct node *folder,
-			const struct guard_state *repository,
-			struct guard_state *state)
-{
-	int fd, failed = 0;
-	struct stat st;
-
-	if (!node_is_root(server->nodes, folder))
-		failed = enter_name(server, folder, state);
-	if (failed)
-		return failed;
-	fd = node_fds_folder(&server->fds, folder);
-	if (fd < 0)
-		return fd;
-	if (fstatat(fd, "HEAD", &st, AT_SYMLINK_NOFOLLOW) == 0 &&
-	    !S_ISDIR(st.st_mode))
-		guard_join(&server->guard, repository, state);
-	return 0;
-}
-
-static int enter_all(struct server *server, const struct share *share,
-		     const struct node *folder, struct guard_state *state)
-{
-	uint32_t way[NODE_DEPTH_MAX];
-	int depth = 0, failed = 0;
-
-	for (; folder; folder = node_parent(server->nodes, folder)) {
-		if (depth == NODE_DEPTH_MAX)
-			return -ESTALE;
-		way[depth++] = node_index(server->nodes, folder);
-	}
-	memcpy(state, share->guard_root, sizeof(*state));
-	while (depth > 0 && !failed)
-		failed = enter_folder(server,
-				      node_at(server->nodes, way[--depth]),
-				      share->guard_git, state);
-	return failed;
-}
-
-static bool is_watched(struct server *server, const struct node *folder)
-{
-	while (folder && folder->watch >= 0)
-		folder = node_parent(server->nodes, folder);
-	return !folder;
-}
-
-/* Asked for before it is looked at: what happens meanwhile counts. */
-static void begin_keeping(struct server *server, const struct node *folder,
-			  struct held_folder *kept)
-{
-	kept->names = is_watched(server, folder) ? watch_names(server) : 0;
-	kept->until_ms = loop_now_ms() + HELD_KEPT_MS;
-	kept->generation = folder->generation;
-	kept->request = server->fds.request;
-}
-
-static bool is_kept(struct server *server, const struct node *folder,
-		    struct held_folder *kept)
-{
-	if (kept->node != folder || kept->generation != folder->generation)
-		return false;
-	if (kept->request == server->fds.request)
-		return true;
-	if (!kept->names || watch_names(server) != kept->names ||
-	    loop_now_ms() >= kept->until_ms)
-		return false;
-	kept->request = server->fds.request;
-	return true;
-}
-
-int held_enter(struct server *server, const struct node *folder,
-	       struct held_folder **entered)
-{
-	struct share *share = &server->shares[folder->key.share];
-	struct held_folder *kept = &server->held_folder;
-	int failed;
-
-	*entered = kept;
-	if (is_kept(server, folder, kept)) {
-		kept->path[kept->path_len] = '\0';
-		return 0;
-	}
-	kept->node = NULL;
-	begin_keeping(server, folder, kept);
-	if (node_path(server->nodes, folder, NULL, kept->path,
-		      sizeof(kept->path)) < 0)
-		return -ESTALE;
-	kept->path_len = strlen(kept->path);
-	failed = enter_all(server, share, folder, &kept->state);
-	if (failed)
-		return failed;
-	kept->has_own = shadow_has_folder(&share->shadow, kept->path);
-	kept->node = folder;
-	return 0;
-}
-
-int held_path(struct server *server, const struct node *folder,
-	      const char *name, const char **path)
-{
-	struct held_folder *kept;
-	int failed = held_enter(server, folder, &kept);
-	size_t at, len = strlen(name);
-
-	if (failed)
-		return failed;
-	at = kept->path_len;
-	if (at + len + 2 > sizeof(kept->path))
-		return -ENAMETOOLONG;
-	if (at)
-		kept->path[at++] = '/';
-	memcpy(kept->path + at, name, len + 1);
-	*path = kept->path;
-	return 0;
-}
-
 int held_class(struct server *server, const struct node *folder,
 	       const char *name, mode_t type)
 {
@@ -227,11 +92,6 @@ bool held_host_has(struct server *server, struct node *folder, const char *name,
 
 	return fd >= 0 && statx(fd, name, AT_SYMLINK_NOFOLLOW | AT_NO_AUTOMOUNT,
 				SHARE_STATX, st) == 0;
-}
-
-void held_changed(struct server *server)
-{
-	server->held_folder.node = NULL;
 }
 
 /* Notes what people may want to look at before they run it. */
@@ -357,11 +217,57 @@ static int change_elsewhere(struct server *server, struct node *node,
 	return -ESTALE;
 }
 
+static void note_place(struct server *server, const struct node *node,
+		       uint64_t moves)
+{
+	server->held_place =
+		(struct held_place){ .node = node,
+				     .generation = node->generation,
+				     .moves = moves,
+				     .until_ms = loop_now_ms() + HELD_KEPT_MS };
+}
+
+/*
+ * Whoever unpacks makes a file, writes to it and sets its times: it is looked
+ * for once. Events are read before this by whoever enters its folder.
+ */
+static bool lies_there(struct server *server, const struct node *node,
+		       struct node *folder, const char *name)
+{
+	struct held_place *place = &server->held_place;
+	struct held_folder *kept;
+	bool told = held_enter(server, folder, &kept) == 0 && kept->names;
+	uint64_t moves = watch_moves(server);
+	struct statx st;
+
+	if (told && place->node == node &&
+	    place->generation == node->generation && place->moves == moves &&
+	    loop_now_ms() < place->until_ms)
+		return true;
+	place->node = NULL;
+	if (!held_host_has(server, folder, name, &st) ||
+	    !share_same_file(&node->key, &st))
+		return false;
+	if (told)
+		note_place(server, node, moves);
+	return true;
+}
+
+void held_made_file(struct server *server, const struct node *node,
+		    uint64_t moves)
+{
+	const struct node *folder = node_parent(server->nodes, node);
+	struct held_folder *kept;
+
+	if (folder && !node->key.shadow && held_share(server, node) &&
+	    held_enter(server, folder, &kept) == 0 && kept->names)
+		note_place(server, node, moves);
+}
+
 int held_before_content(struct server *server, struct node *node)
 {
 	struct node *folder = node_parent(server->nodes, node);
 	char name[NODE_NAME_MAX + 1];
-	struct statx st;
 	int class;
 
 	if (!held_share(server, node) || node->key.shadow ||
@@ -371,8 +277,7 @@ int held_before_content(struct server *server, struct node *node)
 		return 0;
 	if (!folder || !node_name(server->nodes, node, name))
 		return change_elsewhere(server, node, false);
-	if (!held_host_has(server, folder, name, &st) ||
-	    !share_same_file(&node->key, &st))
+	if (!lies_there(server, node, folder, name))
 		return change_elsewhere(server, node, true);
 	class = held_class(server, folder, name, node->type);
 	if (class == GUARD_HELD)

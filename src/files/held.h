@@ -30,6 +30,7 @@ struct share;
  * but not for ever: a mount is not heard of.
  */
 #define HELD_KEPT_MS 1000
+#define HELD_FOLDERS 4 /* so many */
 
 struct held_folder {
 	const struct node *node; /* NULL: nothing kept */
@@ -41,6 +42,22 @@ struct held_folder {
 	size_t path_len;
 	struct guard_state state;
 	char path[NODE_PATH_MAX];
+};
+
+struct held_folders {
+	struct held_folder kept[HELD_FOLDERS];
+	unsigned next; /* is replaced */
+};
+
+/*
+ * A file that was seen where it is known to lie, in a folder that is kept, as
+ * long as nothing was moved or removed anywhere since.
+ */
+struct held_place {
+	const struct node *node; /* NULL: none */
+	uint32_t generation;     /* of the node */
+	uint64_t moves;          /* watch_moves() at that time */
+	uint64_t until_ms;       /* after that it is looked for again */
 };
 
 /*
@@ -73,6 +90,10 @@ int held_make_folder(struct server *server, struct node *folder,
 		     const char *name);
 /* Something of the host's is now there. */
 void held_made(struct server *server, struct node *folder, const char *name);
+/* The same of a new file, whose name was looked for when watch_moves() was
+ * `moves`. */
+void held_made_file(struct server *server, const struct node *node,
+		    uint64_t moves);
 /* 1 or a negative errno; `type` of the file that is to have another name. */
 int held_may_link(struct server *server, const struct node *node,
 		  struct node *folder, const char *name);

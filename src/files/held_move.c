@@ -167,11 +167,13 @@ static int settle(struct server *server, const struct held_move *move, int dir,
 	int moved = over ? undo_removing(server, move->to, dir, move->new_name,
 					 &move->st2)
 			 : 0;
+	struct statx host;
 
 	if (moved < 0)
 		return moved;
-	undo_creating(server, move->to, dir, move->new_name,
-		      move->st.stx_mode & S_IFMT, NULL);
+	if (!held_host_has(server, move->to, move->new_name, &host))
+		undo_creating(server, move->to, move->new_name,
+			      move->st.stx_mode & S_IFMT, NULL);
 	if (statx(dir, temporary, AT_SYMLINK_NOFOLLOW, SHARE_STATX, now) < 0 ||
 	    renameat(dir, temporary, dir, move->new_name) < 0)
 		return -errno;

@@ -47,7 +47,7 @@ static uint64_t ino_at(struct op *op)
 	struct statx st;
 
 	if (!op->request->name || op->node->type != S_IFDIR ||
-	    entry_stat(op, op->node, op->request->name, &st) != 0)
+	    entry_before(op, &st) != 0)
 		return 0;
 	return st.stx_ino;
 }

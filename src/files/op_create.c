@@ -43,6 +43,7 @@ static int begin(struct op *op, mode_t type, const char *target,
 					.node = op->node,
 					.name = op->request->name,
 					.type = type };
+	struct statx st;
 	int refused, held;
 
 	if (op->node->type != S_IFDIR)
@@ -59,13 +60,14 @@ static int begin(struct op *op, mode_t type, const char *target,
 			 : node_fds_folder(&op->server->fds, op->node);
 	if (place->fd < 0)
 		return place->fd;
-	/* What the guest makes for itself alone is not the host's to undo. */
-	if (!held && linked)
-		undo_linking(op->server, op->node, place->fd, change.name,
-			     linked);
-	else if (!held)
-		undo_creating(op->server, op->node, place->fd, change.name,
-			      type, target);
+	/* What the guest makes for itself alone is not the host's to undo; nor
+	 * is an operation that will fail. */
+	if (held || entry_before(op, &st) == 0)
+		return 0;
+	if (linked)
+		undo_linking(op->server, op->node, change.name, linked);
+	else
+		undo_creating(op->server, op->node, change.name, type, target);
 	return 0;
 }
 
@@ -214,6 +216,7 @@ int op_create(struct op *op)
 	AUTO_CLOSE int fd = -1;
 	struct node *node;
 	struct statx st;
+	uint64_t moves;
 	int failed;
 
 	if (op->request->promised &&
@@ -224,6 +227,7 @@ int op_create(struct op *op)
 		return open_existing(op);
 	if (failed)
 		return failed;
+	moves = watch_moves(op->server);
 	fd = openat(place.fd, name,
 		    O_CREAT | O_EXCL | O_RDWR | O_NOFOLLOW | O_CLOEXEC |
 			    O_NONBLOCK,
@@ -246,6 +250,7 @@ int op_create(struct op *op)
 		return failed;
 	node_fds_take(&op->server->fds, node, TAKE_FD(fd),
 		      NODE_FD_READ | NODE_FD_WRITE);
+	held_made_file(op->server, node, moves);
 	server_wrote(op->server);
 	return reply_create(op, &entry);
 }

@@ -81,7 +81,7 @@ static int remove_name(struct op *op, mode_t type, int flags)
 	int fd, held, moved = 0, failed = policy_change(op->server, &change);
 
 	if (!failed)
-		failed = entry_stat(op, op->node, name, &st);
+		failed = entry_before(op, &st);
 	if (failed)
 		return failed;
 	/* Where a read-only share begins is not for this one to remove. */

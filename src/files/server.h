@@ -12,6 +12,7 @@
 #include "files/ahead.h"
 #include "files/announce.h"
 #include "files/control.h"
+#include "files/entry.h"
 #include "files/node_fds.h"
 #include "files/node_table.h"
 #include "files/held.h"
@@ -63,7 +64,9 @@ struct server {
 	uint8_t next_marker[RECORD_MARKER_BYTES]; /* zeros: no successor */
 	int state_fd; /* borrowed: folder of what outlives us; or -1 */
 	struct guard_list guard; /* empty: no guard */
-	struct held_folder held_folder;
+	struct entry_seen seen;
+	struct held_folders held_folders;
+	struct held_place held_place;
 	struct held_changed_name held_name;
 	struct shown shown;
 	struct undo undo; /* keeps what the guest changes there */

@@ -59,12 +59,12 @@ int undo_mark(struct server *server, const char *label, struct error *err);
 
 /* Content (UNDO_DATA) or attributes (UNDO_META) of a node. */
 void undo_change(struct server *server, struct node *node, unsigned what);
-/* `name` in `folder`, whose descriptor is dir; target of a link or NULL. */
-void undo_creating(struct server *server, struct node *folder, int dir,
-		   const char *name, mode_t type, const char *target);
+/* `name` in `folder`, where nothing is called so; target of a link or NULL. */
+void undo_creating(struct server *server, struct node *folder, const char *name,
+		   mode_t type, const char *target);
 /* The same for one more name of a file that there is. */
-void undo_linking(struct server *server, struct node *folder, int dir,
-		  const char *name, struct node *file);
+void undo_linking(struct server *server, struct node *folder, const char *name,
+		  struct node *file);
 /* It was made: nothing of it need be saved; opened: and will be written. */
 void undo_opened(struct server *server, unsigned share, const struct statx *st);
 void undo_created(struct server *server, unsigned share,

@@ -144,17 +144,8 @@ void undo_change(struct server *server, struct node *node, unsigned what)
 	undo_set_put(&undo->set, &node->key, known | what, 0);
 }
 
-/* An operation that fails because of it must not be undone. */
-static bool exists(int dir, const char *name)
-{
-	struct statx st;
-
-	return statx(dir, name, AT_SYMLINK_NOFOLLOW | AT_NO_AUTOMOUNT,
-		     STATX_TYPE, &st) == 0;
-}
-
-void undo_creating(struct server *server, struct node *folder, int dir,
-		   const char *name, mode_t type, const char *target)
+void undo_creating(struct server *server, struct node *folder, const char *name,
+		   mode_t type, const char *target)
 {
 	struct undo *undo = &server->undo;
 	struct journal_record record = { .type = JOURNAL_CREATE,
@@ -162,7 +153,7 @@ void undo_creating(struct server *server, struct node *folder, int dir,
 					 .file = { .mode = type },
 					 .text = target ? target : "" };
 
-	if (!is_on(server, folder) || exists(dir, name))
+	if (!is_on(server, folder))
 		return;
 	undo_change(server, folder, UNDO_META);
 	record.path = path_of(server, folder, name, undo->path);
@@ -170,8 +161,8 @@ void undo_creating(struct server *server, struct node *folder, int dir,
 		note(undo, &record);
 }
 
-void undo_linking(struct server *server, struct node *folder, int dir,
-		  const char *name, struct node *file)
+void undo_linking(struct server *server, struct node *folder, const char *name,
+		  struct node *file)
 {
 	struct undo *undo = &server->undo;
 	struct journal_record record = { .type = JOURNAL_CREATE,
@@ -180,7 +171,7 @@ void undo_linking(struct server *server, struct node *folder, int dir,
 					 .text = "" };
 	struct statx st;
 
-	if (!is_on(server, folder) || exists(dir, name) ||
+	if (!is_on(server, folder) ||
 	    node_fds_stat(&server->fds, file, &st) < 0)
 		return;
 	undo_change(server, folder, UNDO_META);

@@ -102,6 +102,7 @@ static void unchain(struct server *server, struct node *node)
 	node->watch_next = 0;
 	server->watch.count--;
 	server->watch.names++;
+	server->watch.moves++;
 }
 
 void watch_forget(struct server *server, struct node *node)
@@ -462,9 +463,11 @@ static bool has_room(struct server *server)
 	return left >= ROOM_BYTES;
 }
 
+#define ENDS (IN_Q_OVERFLOW | IN_IGNORED | IN_UNMOUNT)
+
 static bool changes_names(const struct inotify_event *event)
 {
-	if (event->mask & (IN_Q_OVERFLOW | IN_IGNORED | IN_UNMOUNT))
+	if (event->mask & ENDS)
 		return true;
 	/* A new folder is not one that anything is known of. */
 	if ((event->mask & IN_ISDIR) &&
@@ -491,6 +494,9 @@ static bool hear(struct watch *watch)
 		event = (const struct inotify_event *)(bytes + at);
 		if (changes_names(event))
 			watch->names++;
+		/* What is new was not there before. */
+		if (event->mask & (ENDS | (NAME_EVENTS & ~IN_CREATE)))
+			watch->moves++;
 	}
 	watch->heard_len += (size_t)n;
 	return left - (size_t)n >= EVENT_BYTES_MAX;
@@ -526,6 +532,11 @@ uint64_t watch_names(struct server *server)
 	if (watch->heard_len && !watch->pause.loop)
 		timer_start(server->loop, &watch->pause, PAUSE_MS);
 	return all ? watch->names : 0;
+}
+
+uint64_t watch_moves(const struct server *server)
+{
+	return server->watch.moves;
 }
 
 void watch_hear(struct server *server)

@@ -47,6 +47,7 @@ struct watch {
 		__attribute__((aligned(__alignof__(struct inotify_event))));
 	size_t heard_len;
 	uint64_t names;     /* see watch_names() */
+	uint64_t moves;     /* see watch_moves() */
 	struct timer pause; /* between turns */
 	uint32_t dropping;  /* after an overflow: next node to tell of; or 0 */
 	bool drop_due;      /* see watch_drop_soon() */
@@ -63,6 +64,11 @@ void watch_hear(struct server *server);
  * ended; 0: it cannot be said. Until now, whoever did it.
  */
 uint64_t watch_names(struct server *server);
+/*
+ * A number that is another one as soon as something was moved or removed in a
+ * watched folder, or a watch has ended, as far as was read by watch_names().
+ */
+uint64_t watch_moves(const struct server *server);
 /* There is room for notifications again. */
 void watch_resume(struct server *server);
 

@@ -572,6 +572,40 @@ def test_a_folder_that_the_host_moves_is_judged_by_its_new_place(guarded, where)
         assert set(os.listdir(place.host(hooks))) == {"a", "b", "c"}
 
 
+@pytest.mark.parametrize("how", ["renamed", "linked", "replaced", "above"])
+def test_a_new_file_that_the_host_moves_is_judged_by_its_new_place(guarded, how):
+    """At the very next write, while it is remembered where it was made."""
+    place, files = guarded.place, guarded.files
+    place.folder(".git/modules")
+    for turn in range(20):
+        place.folder(f"plain{turn}/hooks")
+        folder = guarded.node(f"plain{turn}/hooks")
+        node = files.create("update", folder).node
+        if turn % 2:
+            files.write(node, b"mine")
+        old, new = f"plain{turn}/hooks/update", f"plain{turn}/hooks/.envrc"
+        if how == "linked":
+            os.link(place.host(old), place.host(new))
+            os.unlink(place.host(old))
+        elif how == "replaced":
+            place.put(new, "host")
+            os.rename(place.host(old), place.host(f"plain{turn}/kept"))
+            os.rename(place.host(new), place.host(old))
+            new = old
+        elif how == "above":
+            new = f".git/modules/{turn}/hooks/update"
+            os.rename(place.host(f"plain{turn}"), place.host(f".git/modules/{turn}"))
+        else:
+            os.rename(place.host(old), place.host(new))
+        before = place.get(new)
+        for call, body in (("WRITE", struct.pack("<QQIIQII", 0, 0, 4, 0, 0, 0, 0) + b"evil"),
+                           ("SETATTR", struct.pack("<IIQQQQQQIIIIIIII", FATTR_MODE, *[0] * 10,
+                                                   0o777, *[0] * 4))):
+            files.call(call, node, body)
+            assert place.get(new) == before
+            assert not os.stat(place.host(new)).st_mode & 0o022
+
+
 @pytest.mark.parametrize("how", ["made", "moved", "linked"])
 def test_a_folder_is_a_repository_as_soon_as_the_host_makes_it_one(guarded, how):
     place = guarded.place
