@@ -35,6 +35,10 @@
 #define HOLD_MS 1
 #define HOLD_ROUNDS 24
 #define HOLD_BYTES (16U << 10)
+/* The same where there is no CPU to spare. */
+#define HOLD_ROUNDS_FEW 400
+#define HOLD_BYTES_FEW (96U << 10)
+#define FEW_CPUS 2
 #define EVENTS_MAX 16
 #define FILES_MAX 1024
 
@@ -359,14 +363,25 @@ static void dispatch(struct relay *relay, const struct epoll_event *event)
 /*
  * A small write that was answered, or a FORGET, waits an instant for the
  * request after it, which mostly is about the same file or the next one: one
- * wake-up of everybody for both.
+ * wake-up of everybody for both. Where program, relay and server have two cores
+ * between them, the server stops one of the others whenever it works; so it is
+ * left alone until somebody has to wait for it anyway.
  */
+static void hold_init(struct relay *relay)
+{
+	bool few = sysconf(_SC_NPROCESSORS_ONLN) <= FEW_CPUS;
+
+	relay->hold_rounds = few ? HOLD_ROUNDS_FEW : HOLD_ROUNDS;
+	relay->hold_bytes = few ? HOLD_BYTES_FEW : HOLD_BYTES;
+}
+
 static bool may_hold(const struct relay *relay)
 {
 	const struct stream_out *out = &relay->shared->out;
 
-	return out->start != out->end && out->end - out->start < HOLD_BYTES &&
-	       !relay->urgent && !relay->waits_for_port && !relay->preparing &&
+	return out->start != out->end &&
+	       out->end - out->start < relay->hold_bytes && !relay->urgent &&
+	       !relay->waits_for_port && !relay->preparing &&
 	       !relay->finishing && !relay->pending.resend;
 }
 
@@ -418,8 +433,9 @@ static _Noreturn void pump(struct relay *relay)
 			relay_fuse_pull(relay, i);
 		if (relay->call_due)
 			relay_call_again(relay);
-		held = some && held < HOLD_ROUNDS && may_hold(relay) ? held + 1
-								     : 0;
+		held = some && held < relay->hold_rounds && may_hold(relay)
+			       ? held + 1
+			       : 0;
 		if (!held)
 			relay_send(relay);
 		say_taken(relay);
@@ -471,6 +487,7 @@ _Noreturn void relay_run(const struct relay_start *start)
 	prctl(PR_SET_IO_FLUSHER, 1, 0, 0, 0);
 	stream_in_init(&relay->in, STREAM_IN_BYTES);
 	spin_init(&relay->spin);
+	hold_init(relay);
 	relay_fuse_init(relay);
 	relay_bulk_init(relay);
 	relay_rings_init(relay);

@@ -424,7 +424,8 @@ bool relay_fuse_pull(struct relay *relay, unsigned share)
 			continue;
 		if (take_request(relay, share, bytes, (size_t)n, room))
 			pass_request(relay, share, bytes, (size_t)n, room);
-		if (out->end - out->start >= SEND_BYTES)
+		if (out->end - out->start >= SEND_BYTES &&
+		    out->end - out->start >= relay->hold_bytes)
 			relay_send(relay);
 		/* One program: it waits for us, there is hardly another. */
 		if (relay->pending.count - relay->pending.answered <= 1)

@@ -119,6 +119,8 @@ struct relay {
 	bool welcomed;            /* WELCOME came and was not reported yet */
 	bool waits_for_port;      /* EPOLLOUT is asked for */
 	bool urgent;              /* somebody waits for what is to be sent */
+	unsigned hold_rounds;     /* else it may wait so long, */
+	size_t hold_bytes;        /* and so much */
 	bool pulled;              /* by a look, before anything was heard of */
 	bool again;
 	bool finishing;
